@@ -84,6 +84,8 @@ def compare_buffer(
         window = slice(piece.segment.start, piece.segment.end)
         old, right, new, touched = initial[window], reference[window], candidate[window], mask[window]
         stray = (new != old) & ~touched
+        if piece.segment.only is not None:
+            stray &= np.repeat(piece.segment.only, piece.segment.element.size)
         if written is None:
             stray &= new != right
         if ("inputs_untouched" if is_input else "written_bytes_only") in without:
@@ -110,7 +112,9 @@ def largest_difference(pieces: tuple[Piece, ...], one: bytes, other: bytes) -> d
         a, b = (element.numbers(image[piece.segment.start : piece.segment.end]) for image in (one, other))
         with np.errstate(invalid="ignore", over="ignore"):
             difference = np.abs(a - b)
-        finite = difference[np.isfinite(difference)]
+        finite = difference[
+            np.isfinite(difference) & (True if piece.segment.only is None else piece.segment.only)
+        ]
         result[piece.segment.start] = float(finite.max()) if finite.size else 0.0
     return result
 
@@ -119,10 +123,17 @@ def _per_element(mask: Mask, size: int) -> Mask:
     return np.asarray(np.ascontiguousarray(mask).view(f"<u{size}") != 0)
 
 
-def wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tuple[Mask, Errors]:
-    """Which elements are wrong where the reference wrote, and how far off the others are."""
-    element = piece.segment.element
+def wrong_elements(
+    piece: Piece, right: Bytes, new: Bytes, touched: Mask, start: int | None = None
+) -> tuple[Mask, Errors]:
+    """Which elements are wrong where the reference wrote, and how far off the others are.
+
+    What is given of the buffer begins at its byte `start`; without that, it is the whole piece.
+    """
+    element, start = piece.segment.element, piece.segment.start if start is None else start
     candidates = _per_element((right != new) & touched, element.size)
+    if (only := piece.segment.of_type(start, len(candidates))) is not None:
+        candidates &= only
     if element.kind != "float" or not candidates.any():
         return candidates, Errors()
     at = np.flatnonzero(candidates)  # only these are looked at: of a large buffer, mostly few differ
@@ -138,7 +149,10 @@ def wrong_elements(piece: Piece, right: Bytes, new: Bytes, touched: Mask) -> tup
         return candidates, Errors()
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.abs(got - expected)
-        near = difference <= piece.tolerance.absolute + piece.tolerance.relative * np.abs(expected)
+        absolute = piece.tolerance.absolute_at(
+            at + (start - piece.segment.start) // element.size, piece.segment.sites
+        )
+        near = difference <= absolute + piece.tolerance.relative * np.abs(expected)
     if piece.oracle is not None:
         near |= _near_the_truth(piece, piece.oracle, right, new, touched)[at]
     # NaN and infinity are values like any other: they must stand in the same places.
@@ -156,6 +170,7 @@ def _near_the_truth(
 ) -> Mask:
     """The elements that the reference writes and that are about as near to double precision as its own are."""
     element, tolerance = piece.segment.element, piece.tolerance
+    assert isinstance(tolerance.absolute, float)  # there is double precision for declared types only
     written = _per_element(touched, element.size)
     expected, got = (element.numbers(image.tobytes())[written] for image in (right, new))
     found = np.zeros(len(written), dtype=bool)
@@ -217,7 +232,10 @@ def _wrong(piece: Piece, buffer: int, right: Bytes, new: Bytes, wrong: Mask, tou
     ulp = None
     if element.kind == "float":
         ulp = int(np.abs(element.bits(right.tobytes())[wrong] - element.bits(new.tobytes())[wrong]).max())
-    count, total = int(wrong.sum()), int(_per_element(touched, element.size).sum())
+    written = _per_element(touched, element.size)
+    if piece.segment.only is not None:
+        written &= piece.segment.only
+    count, total = int(wrong.sum()), int(written.sum())
     was, now = _shown(element, right, first), _shown(element, new, first)
     return Mismatch(
         kind="wrong_value",
@@ -235,7 +253,7 @@ def _wrong(piece: Piece, buffer: int, right: Bytes, new: Bytes, wrong: Mask, tou
         max_absolute=float(difference[np.isfinite(difference)].max(initial=0.0)),
         max_relative=float(relative[finite].max(initial=0.0)),
         max_ulp=ulp,
-        map=draw_map(wrong, _per_element(touched, element.size)),
+        map=draw_map(wrong, written),
     )
 
 

@@ -21,17 +21,31 @@ _REDUCTION_FACTOR = 4.0  # k in k * sqrt(n) * eps
 _SPREAD_FACTOR = 8.0
 
 
+Sizes = float | NDArray[np.float64]
+"""One for all elements; or a row for each stretch of them, with a column for each instruction that stores some."""
+
+_STRETCH = 1024
+_SIDE_BY_SIDE = 64
+_APART = (*range(2, 17), 20, 24, 28, 32)
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """|got - expected| <= absolute + relative * |expected|; both zero: bit for bit (and -0 is not 0)."""
 
     relative: float = 0.0
-    absolute: float = 0.0
+    absolute: Sizes = 0.0
 
     @property
     def exact(self) -> bool:
         """No difference at all is allowed."""
-        return self.relative == 0 and self.absolute == 0
+        return self.relative == 0 and not np.any(self.absolute)
+
+    def absolute_at(self, elements: NDArray[np.int64], sites: NDArray[np.uint8] | None = None) -> Sizes:
+        """The absolute part for elements by their number in the piece. `sites` are those of the whole piece."""
+        if isinstance(self.absolute, float):
+            return self.absolute
+        return np.asarray(self.absolute[elements // _STRETCH, 0 if sites is None else sites[elements]])
 
 
 EXACT = Tolerance()
@@ -67,7 +81,7 @@ def user_tolerances(configured: Mapping[str, float | tuple[float, float]]) -> di
 
 def tolerance_for(
     element: Element,
-    size: Callable[[], float],
+    size: Callable[[], Sizes],
     *,
     terms: int = 1,
     spread: float = 0.0,
@@ -85,7 +99,8 @@ def tolerance_for(
     if terms > 1:
         relative = max(relative, _REDUCTION_FACTOR * math.sqrt(terms) * element.epsilon)
     own = user.absolute if user is not None and user.absolute is not None else relative * 0.1 * size()
-    return Tolerance(relative, max(own, _SPREAD_FACTOR * spread))
+    least = _SPREAD_FACTOR * spread
+    return Tolerance(relative, max(own, least) if isinstance(own, float) else np.maximum(own, least))
 
 
 def size_of_smallest(numbers: NDArray[np.float64], members: int) -> float:
@@ -94,6 +109,49 @@ def size_of_smallest(numbers: NDArray[np.float64], members: int) -> float:
     if members == 1 or whole == 0:
         return root_mean_square(numbers)
     return min(root_mean_square(member) for member in numbers[:whole].reshape(-1, members).T)
+
+
+def sizes_of_stored(
+    numbers: NDArray[np.float64], only: NDArray[np.bool_] | None, sites: NDArray[np.uint8] | None
+) -> NDArray[np.float64]:
+    """For each stretch of elements the root mean square of the smallest that may belong together in it.
+
+    What different instructions store does not (`sites`). Of the others nobody says which do: arrays may lie side by
+    side there, or members of structures. So it is the least of any few that follow each other, and of what lies a fixed
+    number of elements apart.
+    """
+    counts = np.isfinite(numbers) if only is None else only & np.isfinite(numbers)
+    groups = [counts] if sites is None else [counts & (sites == site) for site in range(int(sites.max()) + 1)]
+    scale = float(np.abs(numbers[counts]).max(initial=0.0))
+    stretches = -(-len(numbers) // _STRETCH)
+    if scale <= 0:
+        return np.zeros((stretches, len(groups)))
+    missing = stretches * _STRETCH - len(numbers)
+    squares = np.pad(np.square(np.where(counts, numbers, 0.0) / scale), (0, missing)).reshape(stretches, -1)
+    return np.stack(
+        [scale * _smallest_sizes(squares, np.pad(g, (0, missing)).reshape(stretches, -1)) for g in groups],
+        axis=1,
+    )
+
+
+def _smallest_sizes(squares: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Of each row, the root of the smallest mean of a group in it; zero without any that is known."""
+    squares = np.where(known, squares, 0.0)
+    least = _smallest_means(squares, known, (-1, _SIDE_BY_SIDE), 2)
+    for apart in _APART:
+        least = np.minimum(least, _smallest_means(squares, known, (-1, apart), 1))
+    return np.where(np.isfinite(least), np.sqrt(least), 0.0)
+
+
+def _smallest_means(
+    squares: NDArray[np.float64], known: NDArray[np.bool_], shape: tuple[int, int], axis: int
+) -> NDArray[np.float64]:
+    """For each row the smallest mean of its groups, along an axis of what it is cut into; infinity without any."""
+    more = (0, 0), (0, -squares.shape[1] % shape[1])
+    sums = np.pad(squares, more).reshape(len(squares), *shape).sum(axis=axis)
+    counts = np.pad(known, more).reshape(len(squares), *shape).sum(axis=axis)
+    means = np.divide(sums, counts, out=np.full(sums.shape, np.inf), where=counts > 0)
+    return np.asarray(means.min(axis=1))
 
 
 def root_mean_square(numbers: NDArray[np.float64]) -> float:

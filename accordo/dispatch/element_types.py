@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
 from hipscope.analysis.source.kernel_definitions import split_arguments
 from hipscope.analysis.source.number_types import BYTES, Element, element_of
@@ -25,7 +28,10 @@ class Segment:
 
     `member` is which of the pointers in that argument it is, where it is a structure. With a `stride` there is one
     element every so many bytes, and something else between them. `members`: how many of the elements make a structure.
-    Those may be of different sizes, so that a tolerance by all of them would hide the small ones.
+    Those may be of different sizes, so that a tolerance by all of them would hide the small ones. `only` marks the
+    elements that are of that type, where others lie between them (another piece has those). `stored`: no declaration
+    says the type, but what the kernel's machine code stores there; which elements belong together is not known then.
+    `sites` says of each which of the storing instructions wrote it, by a number below four.
     """
 
     start: int
@@ -35,6 +41,14 @@ class Segment:
     stride: int | None = None
     member: str = ""
     members: int = 1
+    only: NDArray[np.bool_] | None = field(default=None, compare=False)
+    stored: bool = False
+    sites: NDArray[np.uint8] | None = field(default=None, compare=False)
+
+    def of_type(self, start: int, count: int) -> NDArray[np.bool_] | None:
+        """Of `count` elements from byte `start` of the buffer on, those that are of this type; None: all."""
+        first = (start - self.start) // self.element.size
+        return None if self.only is None else self.only[first : first + count]
 
 
 @dataclass(frozen=True)

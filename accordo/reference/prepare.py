@@ -19,6 +19,7 @@ from hipscope.accordo.dispatch.access_map import READ, WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Pointees, argument_types, demangle, pieces_of
 from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
 from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.double_precision import Oracles
 from hipscope.accordo.reference.input_coverage import VariedInput, varied_inputs
@@ -269,18 +270,19 @@ def _captured(
     first, second = runs
     pieces = pieces_of(dispatch, types)
     access = access_of(first, dispatch)
+    results = with_stored_numbers(pieces, access)
     spread: Spread = {}
-    widen_spread(spread, dispatch, pieces, first, second)
+    widen_spread(spread, dispatch, results, first, second)
     own = OtherRun(CapturedBuffer.after, CapturedVariable.after, unspecified)
     for what, again in (
         ("its replay differs from the program's own run", own),
         ("two replays of it differ", OtherRun(unless_same(first, second), second.variable)),
     ):
-        difference = difference_of(dispatch, pieces, access, first, again, settings, signature)
+        difference = difference_of(dispatch, results, access, first, again, settings, signature)
         if difference is not None:
             where = f"{what} (dispatch {dispatch.id})"
             raise _NotReproducible(f"the kernel is not reproducible: {where}: {difference}")
-    steady = not floats_by_atomics(dispatch, pieces, access) and same_bits(dispatch, first, second)
+    steady = not floats_by_atomics(dispatch, results, access) and same_bits(dispatch, first, second)
     return ReferenceRun(
         CAPTURED, dispatch, None, pieces, first, access, spread, steady, unspecified=unspecified
     )

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from hipscope.accordo.compare.buffers import Piece, compare_buffer, largest_difference
-from hipscope.accordo.compare.tolerance import EXACT, Tolerance, size_of_smallest, tolerance_for
+from hipscope.accordo.compare.tolerance import (
+    EXACT,
+    Sizes,
+    Tolerance,
+    size_of_smallest,
+    sizes_of_stored,
+    tolerance_for,
+)
 from hipscope.accordo.dispatch.access_map import ATOMIC, READ, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.reference.unspecified import Unspecified, without
 from hipscope.accordo.replay.replay import Replay
@@ -26,9 +35,9 @@ class ReferenceRun:
     """One launch on which the reference has run; `inputs` is None for the captured memory.
 
     `spread` says how far correct runs of it are apart and `sizes` how large its outputs are (as far as somebody has
-    asked), by (buffer, start of the piece). `same_bits` says that two
-    orders of the waves left the same bits, and not by atomics on floats. `unspecified` are bytes that hold what nothing
-    wrote; they are not compared.
+    asked), by (buffer, start of the piece); `stored_sizes` those of pieces that no declaration knows. `same_bits` says
+    that two orders of the waves left the same bits, and not by atomics on floats. `unspecified` are bytes that hold
+    what nothing wrote; they are not compared.
     """
 
     label: str
@@ -41,6 +50,7 @@ class ReferenceRun:
     same_bits: bool = False
     sizes: dict[tuple[int, int], float] = field(default_factory=dict)
     unspecified: Unspecified = field(default_factory=dict)
+    stored_sizes: dict[tuple[int, Segment], Sizes] = field(default_factory=dict)
 
     def compared(self, result: Replay, buffer: CapturedBuffer) -> bytes:
         """What a run on this launch left in a buffer, with zeros for what is not compared."""
@@ -53,8 +63,18 @@ class ReferenceRun:
         known = buffer.index in self.unspecified
         return known and self.compared(self.result, buffer) == self.compared(result, buffer)
 
-    def size_of(self, buffer: CapturedBuffer, segment: Segment) -> float:
+    @cached_property
+    def results(self) -> Pieces:
+        """The pieces by which results are compared: also by what the machine code stores where no type is declared."""
+        return with_stored_numbers(self.pieces, self.access)
+
+    def size_of(self, buffer: CapturedBuffer, segment: Segment) -> Sizes:
         """The root mean square of what a piece holds after the run, of structures that of the smallest member."""
+        if segment.stored:
+            known = (buffer.index, segment)
+            if known not in self.stored_sizes:
+                self.stored_sizes[known] = size_in(self.compared(self.result, buffer), segment)()
+            return self.stored_sizes[known]
         key = (buffer.index, segment.start)
         if key not in self.sizes:
             image = self.compared(self.result, buffer)[segment.start : segment.end]
@@ -69,7 +89,7 @@ def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap
 
 def piece_tolerance(
     segment: Segment,
-    size: Callable[[], float],
+    size: Callable[[], Sizes],
     access: AccessMap,
     dispatch: CapturedDispatch,
     settings: ReferenceSettings,
@@ -81,7 +101,8 @@ def piece_tolerance(
     """How far this piece of output may be off; `size` gives the root mean square of what it holds.
 
     Floats made by atomics are never asked to be exact. Members of structures are where runs of the reference differ, if
-    the user does not name the argument: by how much the small ones do is not known apart.
+    the user does not name the argument: by how much the small ones do is not known apart. Nor is it where other things
+    lie between stored floats, or other instructions store some of them.
     """
     by_atomics = segment.element.kind == "float" and access.any(ATOMIC, segment.start, segment.end)
     if exact and not by_atomics:
@@ -89,6 +110,8 @@ def piece_tolerance(
     terms = dispatch.work_items if by_atomics else 1
     names, argument = signature.names, segment.argument
     name = names[argument] if argument is not None and argument < len(names) else ""
+    if segment.only is not None or segment.sites is not None:
+        spread = 0.0
     if segment.members > 1 and spread > 0 and name not in settings.tolerances and not by_atomics:
         return EXACT
     user = settings.tolerances.get(name, settings.tolerance)
@@ -153,11 +176,18 @@ def difference_of(
     return None
 
 
-def size_in(image: bytes, segment: Segment) -> Callable[[], float]:
+def size_in(image: bytes, segment: Segment) -> Callable[[], Sizes]:
     """The `size` of a piece for `piece_tolerance`, from an image of its buffer."""
-    return lambda: size_of_smallest(
-        segment.element.numbers(image[segment.start : segment.end]), segment.members
-    )
+
+    def size() -> Sizes:
+        numbers = segment.element.numbers(image[segment.start : segment.end])
+        return (
+            sizes_of_stored(numbers, segment.only, segment.sites)
+            if segment.stored
+            else size_of_smallest(numbers, segment.members)
+        )
+
+    return size
 
 
 def unless_same(first: Replay, other: Replay) -> Callable[[CapturedBuffer], bytes | None]:

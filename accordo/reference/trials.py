@@ -16,6 +16,7 @@ from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.element_types import Pointees, pieces_of
 from hipscope.accordo.dispatch.guessed_types import with_guesses
 from hipscope.accordo.dispatch.signature import Signature
+from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.reference.run import (
     Access,
@@ -257,14 +258,15 @@ class Trials:
             return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
         # Other inputs may be of quite another size.
         spread = dict(self.captured.spread) if trial.inputs is None else {}
-        by_atomics = floats_by_atomics(launch, pieces, access)
+        results = with_stored_numbers(pieces, access)
+        by_atomics = floats_by_atomics(launch, results, access)
         difference = difference_of(
-            launch, pieces, access, result, OtherRun(unless_same(result, other), other.variable),
+            launch, results, access, result, OtherRun(unless_same(result, other), other.variable),
             self.settings, self.signature,
         )  # fmt: skip
         if difference is not None:
             return Reason(trial.label, f"the reference is not reproducible there: {difference}")
-        widen_spread(spread, launch, pieces, result, other)
+        widen_spread(spread, launch, results, result, other)
         same = not by_atomics and same_bits(launch, result, other)
         keep_unspecified(unspecified, result.directory)
         return ReferenceRun(

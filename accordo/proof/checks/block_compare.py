@@ -45,7 +45,7 @@ def agree(
                     before = np.frombuffer(ours.before(start, stop), dtype=np.uint8)
                     if ((got != before) & ~touched).any():
                         return None
-                wrong, wide = wrong_elements(piece_of(segment), expected, got, touched)
+                wrong, wide = wrong_elements(piece_of(segment), expected, got, touched, start)
                 if wrong.any():
                     return None
                 errors = errors.widened(wide)

@@ -32,6 +32,8 @@ def may_be_rounding(run: ReferenceRun, buffer: CapturedBuffer, found: Sequence[M
         return False
     expected = run.compared(run.result, buffer)
     floats = [s for s in run.pieces[buffer.index] if s.element.kind == "float"]
+    if not floats:
+        return False
     sizes = [np.abs(s.element.numbers(expected[s.start : s.end])) for s in floats]
     largest = max(float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes)
     limit = largest * max(ROUNDING, *(ROUNDINGS * s.element.epsilon for s in floats))

@@ -204,7 +204,7 @@ def _compare(
             reference.settings.finite_only,
         )
 
-    segments = run.pieces[buffer.index]
+    segments = run.results[buffer.index]
     compared_in_whole = oracle is not None or buffer.index in run.unspecified
     if not compared_in_whole and run.result.same_start(result, buffer):
         ours, theirs = run.result.left(buffer), result.left(buffer)

@@ -19,6 +19,7 @@
 #include "engine/json.hpp"
 #include "engine/kept_code.hpp"
 #include "engine/raw_output.hpp"
+#include "sanitize/number_kinds.hpp"
 #include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
@@ -176,7 +177,8 @@ private:
 
     DispatchResult trace(const PreparedLaunch& launch) {
         AccessMap map(captured_.buffers);
-        DispatchResult result = engine_->trace(launch, [&](const MemoryAccess& access) { map.note(access); });
+        sanitize::NumberKinds kinds([&](std::uint64_t address) { return map.number_at(address); });
+        DispatchResult result = engine_->trace(launch, kinds, [&](const MemoryAccess& access) { map.note(access, kinds.stored()); });
         write_accesses(map);
         return result;
     }

@@ -12,20 +12,22 @@
 namespace hipscope {
 namespace {
 
-/// What an access adds to the flags of a byte, and what it adds where no write came before.
+/// What an access adds to the flags of a byte, and what it adds where no write came before. A write says anew what number is there.
 struct Added {
-    std::uint8_t always, unwritten;
+    std::uint8_t always, unwritten, kept;
 };
 
-Added added_by(AccessKind kind) {
+Added added_by(AccessKind kind, std::uint8_t number) {
     const bool atomic = kind == AccessKind::atomic || kind == AccessKind::atomic_return, reads = kind == AccessKind::load || atomic;
-    const int always = (reads ? access_bit::read : 0) | (kind != AccessKind::load ? access_bit::written : 0) | (atomic ? access_bit::atomic : 0);
-    return {static_cast<std::uint8_t>(always), reads ? access_bit::read_before_written : std::uint8_t{0}};
+    const bool writes = kind != AccessKind::load;
+    const int always = (reads ? access_bit::read : 0) | (writes ? access_bit::written | number : 0) | (atomic ? access_bit::atomic : 0);
+    return {static_cast<std::uint8_t>(always), reads ? access_bit::read_before_written : std::uint8_t{0},
+            static_cast<std::uint8_t>(writes ? ~access_bit::stored : ~0)};
 }
 
 inline std::uint8_t noted(std::uint8_t flags, Added added) {
     const std::uint8_t first = (flags & access_bit::written) == 0 ? added.unwritten : std::uint8_t{0};
-    return static_cast<std::uint8_t>(flags | added.always | first);
+    return static_cast<std::uint8_t>((flags & added.kept) | added.always | first);
 }
 
 HIPSCOPE_WIDEST void note_many(std::uint8_t* flags, std::size_t count, Added added) {
@@ -38,12 +40,23 @@ constexpr std::uint64_t kFew = 16;
 bool all_seen(const std::uint8_t* flags, std::uint64_t count, Added added) {
     if (count % sizeof(std::uint32_t) != 0) return false;
     const std::uint32_t seen = added.always * 0x01010101U;
+    const std::uint32_t looked_at = static_cast<std::uint8_t>(added.always | ~added.kept) * 0x01010101U;
     for (std::uint64_t i = 0; i < count; i += sizeof seen) {
         std::uint32_t four = 0;
         std::memcpy(&four, flags + i, sizeof four);
-        if ((four & seen) != seen) return false;
+        if ((four & looked_at) != seen) return false;
     }
     return true;
+}
+
+/// The flags of a number that starts at an address, where a number of its size may start.
+std::uint8_t number_flags(sanitize::Number kind, std::uint64_t address, unsigned site) {
+    using sanitize::Number;
+    std::uint8_t flags = 0;
+    if (kind == Number::f32 && address % 4 == 0) flags = access_bit::f32;
+    else if (kind == Number::f64_low && address % 8 == 0) flags = access_bit::f64;
+    else if ((kind == Number::half || kind == Number::halves) && address % 2 == 0) flags = access_bit::f16;
+    return flags == 0 ? flags : static_cast<std::uint8_t>(flags | (site % 4) << access_bit::site_shift);
 }
 
 }  // namespace
@@ -62,12 +75,13 @@ void AccessMap::populate(std::size_t buffer, std::size_t offset, std::size_t byt
     hipscope::populate(start, start + std::min(bytes, buffers_[buffer].bytes - offset));
 }
 
-void AccessMap::note(const MemoryAccess& access) {
+void AccessMap::note(const MemoryAccess& access, const sanitize::StoredKinds& stored) {
     if (access.space != Space::global && access.space != Space::scalar) return;
     if (access.space == Space::scalar) {
-        note(access.address[0][0], access.bytes, access.kind);
+        note(access.address[0][0], access.bytes, access.kind, 0);
         return;
     }
+    if (!stored.same) return note_cells(access, stored);
     const bool atomic = access.kind == AccessKind::atomic || access.kind == AccessKind::atomic_return;
     for (std::uint64_t rest = access.lanes; rest != 0;) {
         const std::uint64_t first = access.address[0][std::countr_zero(rest)];
@@ -77,31 +91,65 @@ void AccessMap::note(const MemoryAccess& access) {
         while (!atomic && rest != 0) {
             const std::uint64_t next = access.address[0][std::countr_zero(rest)] - first;
             if (next == bytes) bytes += access.bytes;
-            else if (next > bytes - access.bytes) break;
+            else if (next > bytes - access.bytes || next % access.bytes != 0) break;
             rest &= rest - 1;
         }
-        note(first, bytes, access.kind);
+        note(first, bytes, access.kind, number_flags(stored.kind, first, stored.site));
     }
 }
 
-void AccessMap::note(std::uint64_t address, std::uint64_t bytes, AccessKind kind) {
-    if (buffers_.empty()) return;
-    if (address - buffers_[last_].address >= buffers_[last_].bytes) {
-        auto found = starts_.upper_bound(address);
-        if (found == starts_.begin()) return;
-        last_ = (--found)->second;
+/// Lane by lane, 16 bits at a time.
+void AccessMap::note_cells(const MemoryAccess& access, const sanitize::StoredKinds& stored) {
+    using sanitize::Number;
+    for (std::uint64_t rest = access.lanes; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        const auto& cells = stored.cells[static_cast<std::size_t>(lane)];
+        const std::uint64_t first = access.address[0][lane];
+        for (std::size_t c = 0; c * 2 < access.bytes; ++c) {
+            Number kind = c < cells.size() ? cells[c] : Number::none;
+            // A double is one where both of its halves are.
+            const std::size_t whole = c / 4 * 4;
+            const bool wide = whole + 3 < cells.size() && cells[whole] == Number::f64_low && cells[whole + 2] == Number::f64_high;
+            if (kind == Number::f64_low || kind == Number::f64_high) kind = wide ? Number::f64_low : Number::none;
+            const std::uint64_t start = first + (kind == Number::f64_low ? whole : kind == Number::f32 ? c / 2 * 2 : c) * 2;
+            note(first + c * 2, std::min<std::uint64_t>(2, access.bytes - c * 2), access.kind, number_flags(kind, start, stored.site));
+        }
     }
+}
+
+bool AccessMap::find(std::uint64_t address) {
+    if (buffers_.empty()) return false;
+    if (address - buffers_[last_].address < buffers_[last_].bytes) return true;
+    auto found = starts_.upper_bound(address);
+    if (found == starts_.begin()) return false;
+    last_ = (--found)->second;
+    return address - buffers_[last_].address < buffers_[last_].bytes;
+}
+
+void AccessMap::note(std::uint64_t address, std::uint64_t bytes, AccessKind kind, std::uint8_t number) {
+    if (bytes == 0 || !find(address)) return;
     const std::size_t index = last_;
     const std::uint64_t first = address - buffers_[index].address, size = buffers_[index].bytes;
-    if (first >= size || bytes == 0) return;
     const std::uint64_t end = std::min<std::uint64_t>(first + bytes, size);
     Flags& flags = flags_[index];
-    const Added added = added_by(kind);
+    const Added added = added_by(kind, number);
     std::uint8_t* const at = flags.bytes.get() + first;
     if (end - first <= kFew && all_seen(at, end - first, added)) return;
     for (std::uint64_t block = first / kRunBytes; block <= (end - 1) / kRunBytes; ++block) flags.blocks[block] = true;
     if (end - first > kFew) return note_many(at, end - first, added);
     for (std::uint64_t i = 0; i < end - first; ++i) at[i] = noted(at[i], added);
+}
+
+sanitize::Number AccessMap::number_at(std::uint64_t address) {
+    using sanitize::Number;
+    if (!find(address)) return Number::none;
+    const std::uint64_t at = address - buffers_[last_].address;
+    switch (flags_[last_].bytes.get()[at] & access_bit::number) {
+        case access_bit::f32: return Number::f32;
+        case access_bit::f64: return address % 8 < 4 ? Number::f64_low : Number::f64_high;
+        case access_bit::f16: return Number::half;
+        default: return Number::none;
+    }
 }
 
 std::string_view AccessMap::flags(std::size_t buffer) const {

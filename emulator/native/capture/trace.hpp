@@ -12,18 +12,26 @@
 #include "capture/runs.hpp"
 #include "core/wave.hpp"
 #include "engine/launch.hpp"
+#include "sanitize/number_kinds.hpp"
 
 namespace hipscope {
 
 namespace access_bit {
 inline constexpr std::uint8_t read_before_written = 1, written = 2, read = 4, atomic = 8;
+/// Two bits for what the last write of a byte left: a part of a float of 32, 64 or 16 bits, or 0 for anything else.
+inline constexpr std::uint8_t f32 = 16, f64 = 32, f16 = 48;
+/// Two more for which instruction wrote that float: their numbers, from first to last, modulo four.
+inline constexpr unsigned site_shift = 6;
+inline constexpr std::uint8_t number = 48, stored = 0xf0;
 }  // namespace access_bit
 
 /// One byte of flags for each byte of each buffer.
 class AccessMap {
 public:
     explicit AccessMap(const std::vector<CapturedBuffer>& buffers);
-    void note(const MemoryAccess& access);
+    void note(const MemoryAccess& access, const sanitize::StoredKinds& stored = {});
+    /// What the 16 bits at an address are, if a write that was noted left a float there.
+    [[nodiscard]] sanitize::Number number_at(std::uint64_t address);
     /// All of these bytes of a buffer will be accessed.
     void populate(std::size_t buffer, std::size_t offset, std::size_t bytes);
     [[nodiscard]] std::string_view flags(std::size_t buffer) const;
@@ -35,7 +43,10 @@ private:
         std::unique_ptr<std::uint8_t, decltype(&std::free)> bytes;  // takes memory where there are accesses only
         std::vector<bool> blocks;
     };
-    void note(std::uint64_t address, std::uint64_t bytes, AccessKind kind);
+    void note(std::uint64_t address, std::uint64_t bytes, AccessKind kind, std::uint8_t number);
+    void note_cells(const MemoryAccess& access, const sanitize::StoredKinds& stored);
+    /// Whether an address lies in a buffer; `last_` is that buffer then.
+    bool find(std::uint64_t address);
 
     std::map<std::uint64_t, std::size_t> starts_;  // buffer address -> index
     std::vector<CapturedBuffer> buffers_;

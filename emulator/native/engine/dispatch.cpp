@@ -19,6 +19,7 @@
 #include "engine/nearest_variable.hpp"
 #include "engine/stopped.hpp"
 #include "engine/stray_access.hpp"
+#include "sanitize/number_kinds.hpp"
 #include "sanitize/sanitizer.hpp"
 
 namespace hipscope {
@@ -134,20 +135,6 @@ std::string_view fault_name(FaultKind kind) {
     return "other";
 }
 
-/// Passes every access on.
-class TracingObserver {
-public:
-    static constexpr bool active = true;
-    explicit TracingObserver(const std::function<void(const MemoryAccess&)>& observe) : observe_(observe) {}
-    void accessed(std::uint32_t, MemoryAccess& access) {
-        access.spell_out();
-        observe_(access);
-    }
-
-private:
-    const std::function<void(const MemoryAccess&)>& observe_;
-};
-
 class Engine::Run {
 public:
     /// Profiled when one XCD is to be timed.
@@ -192,8 +179,6 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> busier(const DispatchResult& result) const {
         return knows_others(result) ? groups_.work().busier_than(groups_.xcd(), pace(*result.timed)) : std::nullopt;
     }
-
-    DispatchResult trace(const std::function<void(const MemoryAccess&)>& observe) { return alone(TracingObserver(observe)); }
 
     /// On this thread only.
     template <class Observer>
@@ -548,8 +533,8 @@ bool Engine::code_is_cold(const PreparedLaunch& launch) {
     return first && !settings_.code_in_caches;
 }
 
-DispatchResult Engine::trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe) {
-    return Run(*this, launch, std::nullopt).trace(observe);
+DispatchResult Engine::trace(const PreparedLaunch& launch, sanitize::NumberKinds& kinds, const std::function<void(const MemoryAccess&)>& observe) {
+    return Run(*this, launch, std::nullopt).alone(sanitize::KindObserver(kinds, observe));
 }
 
 const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassembly>& code) {

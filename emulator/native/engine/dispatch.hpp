@@ -26,6 +26,7 @@
 namespace hipscope {
 
 namespace sanitize {
+class NumberKinds;
 class Sanitizer;
 }
 
@@ -68,8 +69,8 @@ public:
     Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing);
 
     DispatchResult run(const PreparedLaunch& launch, bool profile);
-    /// Run on one thread and call `observe` for every memory access, in the order of execution.
-    DispatchResult trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe);
+    /// Run on one thread and call `observe` for every memory access, in the order of execution; `kinds` follows what it stores.
+    DispatchResult trace(const PreparedLaunch& launch, sanitize::NumberKinds& kinds, const std::function<void(const MemoryAccess&)>& observe);
     /// Run on one thread under the sanitizers; `observe`, if there is one, gets every memory access as in `trace`.
     DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe = {});
     /// A copy or fill went over device memory: it is in the memory-side cache now, and no L2 has what was `written`.

@@ -48,14 +48,6 @@ bool matches(std::string_view pattern, std::string_view name) {
     return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
 }
 
-std::string_view mnemonic(const Instruction& in) {
-    std::string_view name(in.text);
-    name = name.substr(0, name.find(' '));
-    for (const std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp"})
-        if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
-    return name;
-}
-
 bool is_vector(const Operand& o) { return o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr; }
 
 void note_read(Flow& flow, const Operand& o) {
@@ -106,9 +98,17 @@ bool computes(Unit unit) {
 
 }  // namespace
 
+std::string_view mnemonic_of(const Instruction& in) {
+    std::string_view name(in.text);
+    name = name.substr(0, name.find(' '));
+    for (const std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp"})
+        if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+    return name;
+}
+
 Flow flow_of(const Instruction& in) {
     Flow flow;
-    const std::string_view name = mnemonic(in);
+    const std::string_view name = mnemonic_of(in);
     const auto special = [name](Special what) {
         return std::any_of(std::begin(kSpecial), std::end(kSpecial), [=](const Row& row) { return row.special == what && matches(row.name, name); });
     };

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/instruction.hpp"
 
@@ -72,6 +73,9 @@ struct Flow {
     std::array<std::uint8_t, 2> data{};  // operands
     ScalarSet scalar_read, scalar_write;
 };
+
+/// Without the suffix of its encoding.
+std::string_view mnemonic_of(const Instruction& in);
 
 /// `in` as it is; for an instruction under a register index, hand in the moved copy.
 Flow flow_of(const Instruction& in);

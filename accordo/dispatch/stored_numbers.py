@@ -1,0 +1,69 @@
+"""The floats that a kernel's machine code computed and stored where no declared type says what the bytes are.
+
+Takes pieces of a buffer and the reference's access map, in which the replay has noted what kind of number each store
+left (emulator/native/sanitize/number_kinds.hpp). Gives pieces that say which of their elements are floats. What was
+copied without a computation stays bytes, and so does what integer instructions computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.dispatch.access_map import F16, F32, F64, NUMBER, SITE, AccessMap
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.analysis.source.number_types import Element, element_of
+
+_KINDS = ((F32, element_of("float")), (F64, element_of("double")), (F16, element_of("_Float16")))
+
+
+def with_stored_numbers(
+    pieces: Mapping[int, tuple[Segment, ...]], access: Mapping[int, AccessMap]
+) -> dict[int, tuple[Segment, ...]]:
+    """The pieces; those of bytes, or of a type of one byte, with the floats in them apart."""
+    return {
+        index: tuple(part for piece in listed for part in _parts(piece, access[index]))
+        for index, listed in pieces.items()
+    }
+
+
+def _parts(piece: Segment, access: AccessMap) -> Iterator[Segment]:
+    declared = piece.element.kind == "float" or piece.element.size > 1
+    if declared or not access.any(NUMBER, piece.start, piece.end):
+        yield piece
+        return
+    bits = access.window(piece.start, piece.end)
+    kinds = bits & NUMBER
+    rest = np.ones(len(kinds), dtype=np.bool_)
+    for kind, element in _KINDS:
+        first, end = _grid(piece, element)
+        found = (kinds[first - piece.start : end - piece.start] == kind).reshape(-1, element.size).all(axis=1)
+        if found.any():
+            rest[first - piece.start : end - piece.start] &= ~np.repeat(found, element.size)
+            sites = np.right_shift(
+                bits[first - piece.start : end - piece.start : element.size], np.uint8(SITE)
+            )
+            yield replace(
+                piece,
+                start=first,
+                end=end,
+                element=element,
+                only=_unless_all(found),
+                stored=True,
+                sites=sites if sites[found].min() != sites[found].max() else None,
+            )
+    if rest.any():
+        yield replace(piece, only=_unless_all(rest))
+
+
+def _grid(piece: Segment, element: Element) -> tuple[int, int]:
+    """Where whole elements lie in a piece: allocations begin at multiples of any element."""
+    first = -(-piece.start // element.size) * element.size
+    return first, max(first, piece.end // element.size * element.size)
+
+
+def _unless_all(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    return None if mask.all() else mask
