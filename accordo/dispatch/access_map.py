@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 READ_FIRST, WRITTEN, READ, ATOMIC = 1, 2, 4, 8  # bits of an access map
-# Two more bits for the float that the last write left, and from SITE on two for which instruction wrote it, modulo 4.
-F32, F64, F16, NUMBER, SITE = 16, 32, 48, 48, 6
+# The others: which float the last write left, plus SITE times which of the storing instructions wrote it, modulo SITES.
+STORED, F32, F64, F16, BF16, SITE, SITES = 0xF0, 0x10, 0x40, 0x70, 0xA0, 0x10, 3
 PAGE = 4096  # bytes
 _PIECE = 1 << 18  # bytes
 

@@ -31,7 +31,7 @@ class Segment:
     Those may be of different sizes, so that a tolerance by all of them would hide the small ones. `only` marks the
     elements that are of that type, where others lie between them (another piece has those). `stored`: no declaration
     says the type, but what the kernel's machine code stores there; which elements belong together is not known then.
-    `sites` says of each which of the storing instructions wrote it, by a number below four.
+    `sites` says of each which of the storing instructions wrote it, by a small number.
     """
 
     start: int

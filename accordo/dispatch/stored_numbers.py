@@ -13,11 +13,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.dispatch.access_map import F16, F32, F64, NUMBER, SITE, AccessMap
+from hipscope.accordo.dispatch.access_map import BF16, F16, F32, F64, SITE, SITES, STORED, AccessMap
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.analysis.source.number_types import Element, element_of
 
-_KINDS = ((F32, element_of("float")), (F64, element_of("double")), (F16, element_of("_Float16")))
+_KINDS = (
+    (F32, element_of("float")),
+    (F64, element_of("double")),
+    (F16, element_of("_Float16")),
+    (BF16, element_of("__bf16")),
+)
 
 
 def with_stored_numbers(
@@ -32,20 +37,19 @@ def with_stored_numbers(
 
 def _parts(piece: Segment, access: AccessMap) -> Iterator[Segment]:
     declared = piece.element.kind == "float" or piece.element.size > 1
-    if declared or not access.any(NUMBER, piece.start, piece.end):
+    if declared or not access.any(STORED, piece.start, piece.end):
         yield piece
         return
-    bits = access.window(piece.start, piece.end)
-    kinds = bits & NUMBER
+    stored = access.window(piece.start, piece.end) & STORED
+    sites = np.where(stored, (stored - F32) // SITE % SITES, 0).astype(np.uint8)
+    kinds = stored - sites * SITE
     rest = np.ones(len(kinds), dtype=np.bool_)
     for kind, element in _KINDS:
         first, end = _grid(piece, element)
         found = (kinds[first - piece.start : end - piece.start] == kind).reshape(-1, element.size).all(axis=1)
         if found.any():
             rest[first - piece.start : end - piece.start] &= ~np.repeat(found, element.size)
-            sites = np.right_shift(
-                bits[first - piece.start : end - piece.start : element.size], np.uint8(SITE)
-            )
+            own = sites[first - piece.start : end - piece.start : element.size]
             yield replace(
                 piece,
                 start=first,
@@ -53,7 +57,7 @@ def _parts(piece: Segment, access: AccessMap) -> Iterator[Segment]:
                 element=element,
                 only=_unless_all(found),
                 stored=True,
-                sites=sites if sites[found].min() != sites[found].max() else None,
+                sites=own if own[found].min() != own[found].max() else None,
             )
     if rest.any():
         yield replace(piece, only=_unless_all(rest))

@@ -56,7 +56,8 @@ std::uint8_t number_flags(sanitize::Number kind, std::uint64_t address, unsigned
     if (kind == Number::f32 && address % 4 == 0) flags = access_bit::f32;
     else if (kind == Number::f64_low && address % 8 == 0) flags = access_bit::f64;
     else if ((kind == Number::half || kind == Number::halves) && address % 2 == 0) flags = access_bit::f16;
-    return flags == 0 ? flags : static_cast<std::uint8_t>(flags | (site % 4) << access_bit::site_shift);
+    else if ((kind == Number::brain || kind == Number::brains) && address % 2 == 0) flags = access_bit::bf16;
+    return flags == 0 ? flags : static_cast<std::uint8_t>(flags + site % access_bit::sites * access_bit::next_site);
 }
 
 }  // namespace
@@ -144,12 +145,11 @@ sanitize::Number AccessMap::number_at(std::uint64_t address) {
     using sanitize::Number;
     if (!find(address)) return Number::none;
     const std::uint64_t at = address - buffers_[last_].address;
-    switch (flags_[last_].bytes.get()[at] & access_bit::number) {
-        case access_bit::f32: return Number::f32;
-        case access_bit::f64: return address % 8 < 4 ? Number::f64_low : Number::f64_high;
-        case access_bit::f16: return Number::half;
-        default: return Number::none;
-    }
+    const unsigned stored = flags_[last_].bytes.get()[at] & access_bit::stored;
+    if (stored >= access_bit::bf16) return Number::brain;
+    if (stored >= access_bit::f16) return Number::half;
+    if (stored >= access_bit::f64) return address % 8 < 4 ? Number::f64_low : Number::f64_high;
+    return stored >= access_bit::f32 ? Number::f32 : Number::none;
 }
 
 std::string_view AccessMap::flags(std::size_t buffer) const {

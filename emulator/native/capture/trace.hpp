@@ -18,11 +18,9 @@ namespace hipscope {
 
 namespace access_bit {
 inline constexpr std::uint8_t read_before_written = 1, written = 2, read = 4, atomic = 8;
-/// Two bits for what the last write of a byte left: a part of a float of 32, 64 or 16 bits, or 0 for anything else.
-inline constexpr std::uint8_t f32 = 16, f64 = 32, f16 = 48;
-/// Two more for which instruction wrote that float: their numbers, from first to last, modulo four.
-inline constexpr unsigned site_shift = 6;
-inline constexpr std::uint8_t number = 48, stored = 0xf0;
+/// The other four bits say what the last write of a byte left: a part of a float, or 0 for anything else. Of each kind there are
+/// three numbers, for the instruction that wrote it: those that do, counted from the first to the last, modulo three.
+inline constexpr std::uint8_t stored = 0xf0, f32 = 0x10, f64 = 0x40, f16 = 0x70, bf16 = 0xa0, next_site = 0x10, sites = 3;
 }  // namespace access_bit
 
 /// One byte of flags for each byte of each buffer.

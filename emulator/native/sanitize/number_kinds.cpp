@@ -11,12 +11,13 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 kSign = 0x80000000U, kBothSigns = 0x80008000U;
+constexpr u32 kUpper = 0xffff0000U, kSign = 0x80000000U, kBothSigns = 0x80008000U;
+constexpr u32 kRoundsUp = 0x7fff;  // and one for odd numbers: what is added to the bits of a float that becomes bfloat16
 constexpr u32 kLowHalves = 0x05040100U, kHighHalves = 0x07060302U;  // what v_perm_b32 is given to put two halves together
 constexpr std::uint8_t kWholeRegister = 6, kLowerWord = 4, kUpperWord = 5, kPreserves = 2;  // SDWA
 
 bool is_vector(const Operand& o) { return o.kind == OperandKind::vgpr || o.kind == OperandKind::agpr; }
-bool is_half(Number n) { return n == Number::half || n == Number::halves; }
+bool is_half(Number n) { return n == Number::half || n == Number::halves || n == Number::brain || n == Number::brains; }
 
 /// The first part of a mnemonic that is a type says what the result is: `v_cvt_f32_u32`, `v_mfma_f64_16x16x4_f64`.
 std::string_view result_type(std::string_view name) {
@@ -50,17 +51,52 @@ u32 scalar_value(const Wave& wave, const Operand& o) {
 /// The kind of a register that was loaded from two cells.
 Number joined(Number low, Number high) {
     if (low == Number::half) return high == Number::half ? Number::halves : Number::half;
+    if (low == Number::brain) return high == Number::brain ? Number::brains : Number::brain;
     return low == high ? low : Number::none;
 }
 
 /// What the cells of a register's 16 bits are once it is stored.
 Number cell_of(Number value, bool upper) {
-    if (value == Number::half) return upper ? Number::none : Number::half;
-    return value == Number::halves ? Number::half : value;
+    if (value == Number::half || value == Number::brain) return upper ? Number::none : value;
+    if (value == Number::rounded || value == Number::upper) return upper ? Number::brain : Number::none;
+    return value == Number::halves ? Number::half : value == Number::brains ? Number::brain : value;
+}
+
+/// The kind of the upper 16 bits of a register as a number by themselves.
+Number upper_half(Number value) {
+    if (value == Number::halves) return Number::half;
+    return value == Number::brains || value == Number::rounded || value == Number::upper || value == Number::f32 ? Number::brain : Number::none;
 }
 
 /// The lanes in which instructions that exchange lanes write a result for sure.
 bool writes_all(const Instruction& in) { return !in.dpp.present || (in.dpp.row_mask == 0xf && in.dpp.bank_mask == 0xf && in.dpp.bound_control); }
+
+/// A value whose bits an instruction clears, sets or turns round by a constant.
+void mask(std::string_view text, u32 constant, const KindRow& value, KindRow& result) {
+    const bool clears = text.starts_with("v_and"), fills = text.starts_with("v_bfi");
+    const u32 bits = clears || fills ? ~constant : constant;
+    const auto keep = [&](Number kind) { result.set(value.lanes_of(kind), kind); };
+    if (bits == kSign) keep(Number::f32);
+    if (bits == kSign) keep(Number::f64_high);
+    if (bits == kBothSigns) keep(Number::halves);
+    if (bits == kBothSigns) keep(Number::brains);
+    if (bits == kSign >> 16U) keep(Number::half);
+    if (!clears) return;
+    const auto become = [&](Number kind, Number then) { result.set(value.lanes_of(kind), then); };
+    if (constant == kUpper)
+        for (const Number kind : {Number::f32, Number::rounded, Number::upper, Number::brains}) become(kind, Number::upper);
+    if (constant != ~kUpper && constant != ~kUpper >> 1U) return;
+    become(Number::half, Number::half);
+    become(Number::halves, Number::half);
+    if (constant == ~kUpper) become(Number::brain, Number::brain);
+    if (constant == ~kUpper) become(Number::brains, Number::brain);
+}
+
+/// One with nothing below and one with nothing above, in one register.
+void beside_each_other(const KindRow& one, const KindRow& other, KindRow& result) {
+    const auto both = [](const KindRow& above, const KindRow& below) { return above.lanes_of(Number::upper) & below.lanes_of(Number::brain); };
+    result.set(both(one, other) | both(other, one), Number::brains);
+}
 
 }  // namespace
 
@@ -75,8 +111,10 @@ KindOf kind_rule(const Instruction& in) {
         return {in.modifiers.dst_select != kWholeRegister ? KindRule::forgets : in.dpp.present ? KindRule::shuffles : KindRule::copies};
     if (name == "v_pk_mov_b32") return {KindRule::copies};
     if (name == "v_cndmask_b32") return {in.simple ? KindRule::selects : KindRule::forgets};
-    if (name == "v_and_b32" || name == "v_or_b32" || name == "v_xor_b32" || name == "v_bfi_b32") return {in.simple ? KindRule::sign : KindRule::forgets};
+    if (name == "v_and_b32" || name == "v_or_b32" || name == "v_xor_b32" || name == "v_bfi_b32") return {in.simple ? KindRule::masks : KindRule::forgets};
     if (name == "v_pack_b32_f16" || name == "v_perm_b32" || name == "v_lshl_or_b32") return {KindRule::packs};
+    if (name == "v_add3_u32") return {KindRule::rounds};
+    if (name == "v_lshrrev_b32") return {in.simple ? KindRule::shifts : KindRule::forgets};
     if (name.starts_with("v_cmp")) return {};
     return name.starts_with("v_") ? made_by(in, name) : KindOf{};
 }
@@ -179,6 +217,21 @@ void NumberKinds::shuffle(WaveKinds& k, const Instruction& in, u64 exec) {
     row.set(lanes, kind);
 }
 
+void NumberKinds::half_by_half(const Wave& wave, const Instruction& in, const KindRow& one, const KindRow& other, KindRow& result) {
+    const bool permutes = in.text.starts_with("v_perm"), shifts = in.text.starts_with("v_lshl_or");
+    const u32 how = permutes ? scalar_value(wave, in.source[2]) : shifts ? scalar_value(wave, in.source[1]) : 0;
+    if (permutes ? is_vector(in.source[2]) || (how != kLowHalves && how != kHighHalves) : shifts && (is_vector(in.source[1]) || how != 16)) return;
+    if (!permutes && !shifts && (in.modifiers.op_sel & 3U) != 0) return;
+    const auto halves = [&](const KindRow& row, Number single, Number both) {
+        if (!permutes || how == kLowHalves) return row.lanes_of(single) | row.lanes_of(both);
+        const u64 above = single == Number::brain ? row.lanes_of(Number::rounded) | row.lanes_of(Number::upper) | row.lanes_of(Number::f32) : 0;
+        return row.lanes_of(both) | above;
+    };
+    for (const auto& [single, both] : {std::pair{Number::half, Number::halves}, std::pair{Number::brain, Number::brains}})
+        // What is shifted over another one has nothing above it.
+        result.set(halves(one, single, both) & (shifts ? other.lanes_of(single) : halves(other, single, both)), both);
+}
+
 void NumberKinds::executed(const Wave& wave, const Instruction& in, u32 pc, u64 exec) {
     const Known& known_in = known(wave, in, pc);
     WaveKinds& k = of(wave);
@@ -209,37 +262,24 @@ void NumberKinds::executed(const Wave& wave, const Instruction& in, u32 pc, u64 
             result.take(second, row_of(1));
             break;
         }
-        case KindRule::sign: {
-            const bool fills = in.text.starts_with("v_bfi"), clears = in.text.starts_with("v_and");
-            for (int value = 0; value < 2; ++value) {  // the constant may be the first or the second
-                const u32 constant = scalar_value(wave, in.source[fills ? 0 : 1 - value]);
-                const u32 bits = fills || clears ? ~constant : constant;
-                const int other = fills ? 1 : value;
-                if (!is_vector(in.source[other]) || is_vector(in.source[fills ? 0 : 1 - value])) continue;
-                const KindRow row = row_of(other);
-                if (bits == kSign) result.set(row.lanes_of(Number::f32), Number::f32);
-                if (bits == kSign) result.set(row.lanes_of(Number::f64_high), Number::f64_high);
-                if (bits == kBothSigns) result.set(row.lanes_of(Number::halves), Number::halves);
-                if (bits == 0x8000U || (clears && constant == 0x7fffU)) result.set(row.lanes_of(Number::half), Number::half);
-                if (clears && (constant == 0xffffU || constant == 0x7fffU)) result.set(row.lanes_of(Number::half) | row.lanes_of(Number::halves), Number::half);
-                break;
+        case KindRule::masks:
+            if (is_vector(in.source[0]) && is_vector(in.source[1])) {
+                if (in.text.starts_with("v_or")) beside_each_other(row_of(0), row_of(1), result);
+            } else {
+                const bool fills = in.text.starts_with("v_bfi"), first = fills || is_vector(in.source[1]);
+                mask(in.text, scalar_value(wave, in.source[first ? 0 : 1]), row_of(first ? 1 : 0), result);
             }
             break;
-        }
-        case KindRule::packs: {
-            const bool permutes = in.text.starts_with("v_perm"), shifts = in.text.starts_with("v_lshl_or");
-            const u32 how = permutes ? scalar_value(wave, in.source[2]) : shifts ? scalar_value(wave, in.source[1]) : 0;
-            if (permutes ? how != kLowHalves && how != kHighHalves : shifts && how != 16) break;
-            if (!permutes && !shifts && (in.modifiers.op_sel & 3U) != 0) break;
-            const KindRow one = row_of(0), other = row_of(shifts ? 2 : 1);
-            const auto halves = [&](const KindRow& row) {
-                const u64 both = row.lanes_of(Number::halves);
-                return permutes && how == kHighHalves ? both : both | row.lanes_of(Number::half);
-            };
-            // What is shifted over another one has nothing above it.
-            result.set(halves(one) & (shifts ? other.lanes_of(Number::half) : halves(other)), Number::halves);
+        case KindRule::packs: half_by_half(wave, in, row_of(0), row_of(in.text.starts_with("v_lshl_or") ? 2 : 1), result); break;
+        case KindRule::rounds: {
+            if (is_vector(in.source[2]) || scalar_value(wave, in.source[2]) != kRoundsUp) break;
+            for (int n = 0; n < 2; ++n) result.set(row_of(n).lanes_of(Number::f32), Number::rounded);
             break;
         }
+        case KindRule::shifts:
+            if (is_vector(in.source[0]) || scalar_value(wave, in.source[0]) != 16) break;
+            for (const Number kind : {Number::halves, Number::brains, Number::rounded, Number::upper, Number::f32}) result.set(row_of(1).lanes_of(kind), upper_half(kind));
+            break;
         case KindRule::swaps:
             if (!is_vector(in.source[0])) break;
             result = row_of(0);
@@ -280,7 +320,7 @@ void NumberKinds::store(const Wave& wave, WaveKinds& k, const Instruction& in, c
     const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
     const bool atomic = made.kind != AccessKind::store, swaps_if = has("cmpswap") || has("cmpst"), global = made.space == Space::global;
     const bool keeps_one = flow.swaps || swaps_if || has("min") || has("max");
-    const Number fixed = !atomic ? Number::none : has("_f32") ? Number::f32 : has("_f64") ? Number::f64_low : has("pk_add") && has("_f16") ? Number::halves : Number::none;
+    const Number fixed = !atomic ? Number::none : has("_f32") ? Number::f32 : has("_f64") ? Number::f64_low : has("pk_add") && has("_f16") ? Number::halves : has("pk_add_bf16") || has("pk_add_rtn_bf16") ? Number::brains : Number::none;
     const u32 dwords = std::max(1U, made.bytes / 4U), cells = std::min(std::max(1U, made.bytes / 2U), 8U);
     stored_.same = true;
     stored_.kind = Number::none;
@@ -297,7 +337,7 @@ void NumberKinds::store(const Wave& wave, WaveKinds& k, const Instruction& in, c
         if (global && made.bytes >= 2 && !flow.half) {
             const int first = made.lanes == 0 ? 0 : std::countr_zero(made.lanes);
             const Number kind = row(0).at(first);
-            bool same = kind != Number::f64_high && (kind != Number::half || made.bytes == 2) && (kind != Number::f64_low || dwords % 2 == 0);
+            bool same = kind != Number::f64_high && (!is_half(kind) || cell_of(kind, true) != Number::none || made.bytes == 2) && kind != Number::rounded && kind != Number::upper && (kind != Number::f64_low || dwords % 2 == 0);
             for (u32 d = 0; d < dwords && same; ++d)
                 same = (row(d).lanes_of(kind == Number::f64_low && d % 2 == 1 ? Number::f64_high : kind) & made.lanes) == made.lanes;
             if (same) {
@@ -314,8 +354,8 @@ void NumberKinds::store(const Wave& wave, WaveKinds& k, const Instruction& in, c
             const u64 address = made.at(static_cast<std::size_t>(which), static_cast<std::size_t>(lane));
             for (u32 c = 0; c < cells; ++c) {
                 const Number value = rows[c / 2].at(lane);
-                Number kind = flow.high ? (value == Number::halves ? Number::half : Number::none) : cell_of(value, c % 2 == 1);
-                if (made.bytes < 2 || (made.bytes == 2 && kind != Number::half) || address % std::min<u64>(made.bytes, 4) != 0) kind = Number::none;
+                Number kind = flow.high ? upper_half(value) : cell_of(value, c % 2 == 1);
+                if (made.bytes < 2 || (made.bytes == 2 && !is_half(kind)) || address % std::min<u64>(made.bytes, 4) != 0) kind = Number::none;
                 if (global) stored_.cells[static_cast<std::size_t>(lane)][c] = kind;
                 else if (Number* const at = cell(wave, k, address + u64{c} * 2, lane)) *at = kind;
             }
@@ -343,7 +383,9 @@ void NumberKinds::load(const Wave& wave, WaveKinds& k, const Instruction& in, co
                 Number kind = Number::none;
                 if (made.bytes == 2) {
                     const Number there = at(address), old = k.rows[r].at(lane);
-                    kind = there != Number::half ? Number::none : flow.half && (flow.high ? is_half(old) : old == Number::halves) ? Number::halves : flow.high ? Number::none : Number::half;
+                    const Number both = joined(there, there);
+                    const bool beside = flow.half && is_half(there) && (old == both || (flow.high && old == there));
+                    kind = !is_half(there) ? Number::none : beside ? both : flow.half ? Number::none : there;
                 } else if (address % 4 == 0) {
                     kind = joined(at(address), at(address + 2));
                 }

@@ -19,17 +19,19 @@
 
 namespace hipscope::sanitize {
 
-/// Of a register: its 32 bits. `half`: only the lower 16 of them are known to be a float, `halves`: both.
-/// Of a cell, 16 bits of memory, `half` is one of 16 bits, the others are a part of the wider number.
-enum class Number : std::uint8_t { none, f32, f64_low, f64_high, half, halves };
+/// Of a register: its 32 bits. `half`: only the lower 16 of them are known to be a float, `halves`: both. The same with `brain`
+/// for bfloat16, which this hardware makes of a float by integer instructions; `rounded` has one in its upper 16 bits,
+/// `upper` as well, and zeros in the others.
+/// Of a cell, 16 bits of memory, `half` and `brain` are one of 16 bits, the others are a part of the wider number.
+enum class Number : std::uint8_t { none, f32, f64_low, f64_high, half, halves, rounded, upper, brain, brains };
 
 /// The kind of each lane's value in one register: a bit of the kind in each plane.
 struct KindRow {
-    std::array<std::uint64_t, 3> plane{};
+    std::array<std::uint64_t, 4> plane{};
 
     [[nodiscard]] Number at(int lane) const {
         const auto bit = [&](std::size_t p) { return static_cast<unsigned>(plane[p] >> static_cast<unsigned>(lane)) & 1U; };
-        return static_cast<Number>(bit(0) | bit(1) << 1U | bit(2) << 2U);
+        return static_cast<Number>(bit(0) | bit(1) << 1U | bit(2) << 2U | bit(3) << 3U);
     }
     /// The lanes whose value is of this kind.
     [[nodiscard]] std::uint64_t lanes_of(Number kind) const {
@@ -51,8 +53,10 @@ enum class KindRule : std::uint8_t {
     makes,      // its results are of one kind
     copies,
     selects,    // one of two sources in each lane
-    sign,       // changes the sign of a number, if it is one, by a constant
+    masks,      // by a constant: the sign of a number, if it is one, or one of its halves
     packs,      // two halves side by side
+    rounds,     // to bfloat16
+    shifts,     // the upper half of a register to the lower one
     shuffles,   // lanes take values from others
     swaps,
     to_scalar,  // the value of one lane
@@ -113,6 +117,7 @@ private:
     static void forget_results(WaveKinds& k, const Instruction& in, std::uint64_t exec);
     static void make(WaveKinds& k, const Instruction& in, const KindOf& rule, std::uint64_t exec);
     static void copy(WaveKinds& k, const Instruction& in, std::uint64_t exec);
+    static void half_by_half(const Wave& wave, const Instruction& in, const KindRow& one, const KindRow& other, KindRow& result);
     static void shuffle(WaveKinds& k, const Instruction& in, std::uint64_t exec);
     void store(const Wave& wave, WaveKinds& k, const Instruction& in, const Flow& flow);
     void load(const Wave& wave, WaveKinds& k, const Instruction& in, const Flow& flow);

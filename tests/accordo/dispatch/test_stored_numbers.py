@@ -8,7 +8,17 @@ import subprocess
 import numpy as np
 import pytest
 
-from hipscope.accordo.dispatch.access_map import F16, F32, F64, NUMBER, WRITTEN, AccessMap
+from hipscope.accordo.dispatch.access_map import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    SITE,
+    SITES,
+    STORED,
+    WRITTEN,
+    AccessMap,
+)
 from hipscope.accordo.dispatch.captured import read_dispatch
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
@@ -39,6 +49,17 @@ CASES = {
     "two": ("*reinterpret_cast<float2*>(w) = make_float2(x * 3.0f, x + 1.0f);", (F32, F32)),
     "mixed": ("*reinterpret_cast<uint2*>(w) = make_uint2(__float_as_uint(x * 3.0f), i * 5);", (F32, 0)),
     "halves": ("*reinterpret_cast<__half2*>(w) = __floats2half2_rn(x * 3.0f, x + 1.0f);", (F16,)),
+    "brains": (
+        """reinterpret_cast<__hip_bfloat16*>(w)[0] = __float2bfloat16(x * 3.0f);
+        reinterpret_cast<__hip_bfloat16*>(w)[1] = __float2bfloat16(x + 1.0f);""",
+        (BF16,),
+    ),
+    "packed_brains": (
+        """__hip_bfloat16 own[2] = {__float2bfloat16(x * 3.0f), __float2bfloat16(x + 1.0f)};
+        w[0] = *reinterpret_cast<unsigned*>(own);""",
+        (BF16,),
+    ),
+    "packed_integers": ("w[0] = (i * 5 & 0xffff) << 16 | (i * 7 & 0xffff);", (0,)),
     "shuffled": ("w[0] = __float_as_uint(__shfl_xor(x * 3.0f, 5));", (F32,)),
     "broadcast": ("w[0] = __float_as_uint(__shfl(x * 3.0f, 9));", (F32,)),
     "through_lds": ("t[i] = x * 3.0f; __syncthreads(); w[0] = __float_as_uint(t[63 - i]);", (F32,)),
@@ -70,7 +91,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Replay:
         for number, (body, _) in enumerate(CASES.values())
     )
     (folder / "stored.hip").write_text(
-        "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"
+        "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n#include <hip/hip_bf16.h>\n"
         "__global__ void stored(const float* in, unsigned* out) {\n"
         f"  __shared__ float t[64];\n  const int i = threadIdx.x;\n  const float x = in[i];\n{bodies}\n}}\n"
         "int main() {\n  float host[64], *in;\n  unsigned* out;\n"
@@ -99,7 +120,8 @@ def test_the_replay_knows_which_stores_leave_floats(traced: Replay, name: str) -
     bits = traced.access(buffer.index, buffer.size).window(start, start + 8 * N).reshape(N, 2, 4)
     for word, expected in enumerate(CASES[name][1]):
         assert (bits[:, word] & WRITTEN).all()
-        flags = bits[:, word] & NUMBER
+        stored = bits[:, word] & STORED
+        flags = np.where(stored, stored - (stored - F32) // SITE % SITES * SITE, 0)
         if expected is not None:
             assert (flags == expected).all()
             continue
