@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from hipscope.emulator.devices import (
     constants_of_part,
     device_constants,
     switches,
+    time_interval,
     uncertain_constants,
+    wait_interval,
     write_device_config,
 )
 
@@ -70,3 +73,33 @@ def test_changes_replace_rows_of_the_file(tmp_path: Path) -> None:
     text = write_device_config("mi300x", tmp_path / "device.txt", {"store_queue": 99}).read_text()
     assert "store_queue 99\n" in text
     assert text.count("store_queue ") == 1
+
+
+def test_intervals_are_those_of_the_published_sensitivities() -> None:
+    """The medians that docs/accuracy.md shows, widened by its mean error on kernels left out of the fit."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    found = re.search(r"^\| all \| \d+ \| \d+ % \| (\d+) % \|", page, re.MULTILINE)
+    assert found is not None
+    widened = 1 + int(found[1]) / 100
+    medians = re.findall(r"^\| (\w+) \| \d+ \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert len(medians) > 4
+    for bound, least, largest in medians:
+        assert time_interval(bound) == pytest.approx(
+            (float(least) / widened, float(largest) * widened), rel=0.03
+        )
+
+
+@pytest.mark.parametrize(
+    ("reason", "bound"),
+    [
+        ("global_memory", "latency"),
+        ("scratch_memory", "latency"),
+        ("scalar_memory", "latency"),
+        ("lds", "lds"),
+        ("atomic", "atomic"),
+        ("dependency", "valu"),
+        ("pipe_busy", "vmem"),
+    ],
+)
+def test_a_wait_is_as_uncertain_as_a_kernel_that_is_bound_by_it(reason: str, bound: str) -> None:
+    assert wait_interval(reason) == time_interval(bound)
