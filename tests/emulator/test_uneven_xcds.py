@@ -104,3 +104,37 @@ def test_workgroups_that_are_not_timed_count_by_what_they_execute(run: Run) -> N
     growing = "work<<<12000, 64>>>(out, 20, 20, -1, 16);"
     alike, uneven = times(run, f"{even} {growing}")
     assert uneven == pytest.approx(alike, rel=0.1)
+
+
+COLUMNS = (
+    HEADER
+    + """
+__global__ void gather(float* out, const float* in) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  out[i] = in[i * (blockIdx.x % 6 == 0 ? 1 : 32)];
+}
+int main() {
+  float *in, *out;
+  CHECK(hipMalloc(&in, 4 * 64 * 32 * 600)); CHECK(hipMalloc(&out, 4 * 64 * 600));
+  gather<<<600, 64>>>(out, in);
+  CHECK(hipDeviceSynchronize());
+}
+"""
+)
+
+
+def test_requests_of_the_timed_xcd_stand_for_the_lines_of_all(run: Run) -> None:
+    """Its workgroups load two lines where the others load 64, in the same instructions: the borders of grids do so."""
+    ran = run(COLUMNS)
+    (launch,) = ran.dispatches()
+    lines = 100 * 2 + 500 * 64
+    for counter in ("TCP_TCC_READ_REQ_sum", "TCC_READ_sum", "TCC_EA0_RDREQ_sum"):
+        assert launch.counters[counter] == pytest.approx(lines, rel=0.02), counter
+    assert launch.counters["TCC_WRITE_sum"] == 600 * 4
+    (load,) = (
+        i.memory
+        for i in ran.instructions()
+        if i.memory and i.memory["kind"] == "load" and "l2_hits" in i.memory
+    )
+    assert load["lines_used"] == lines
+    assert load["l1_hits"] + load["l2_hits"] + load["memory_lines"] == pytest.approx(lines)

@@ -187,37 +187,75 @@ void zero_exact_counters(std::map<std::string, double>& out) {
     }
 }
 
+/// Requests of the timed waves, and the same of all.
+struct Scaled {
+    double timed = 0, all = 0;
+    void add(double requests, double scale) {
+        timed += requests;
+        all += requests * scale;
+    }
+    [[nodiscard]] double scale(double otherwise) const { return timed > 0 ? all / timed : otherwise; }
+};
+
+/// What vector requests of the timed waves stand for: each instruction's by its lines.
+struct RequestScales {
+    double loads, stores, atomics;
+};
+
+RequestScales request_scales(const DispatchResult& result, double waves) {
+    const TimedResult& t = *result.timed;
+    Scaled loads, stores, atomics;
+    for (std::size_t i = 0; i < t.caches.size(); ++i) {
+        const PatternCounts& pattern = result.counts->patterns[i];
+        const double scale = line_scale(pattern, t.caches[i], waves);
+        if (pattern.kind == AccessKind::load) loads.add(static_cast<double>(t.caches[i].requests), scale);
+        else (pattern.kind == AccessKind::store ? stores : atomics).add(static_cast<double>(t.caches[i].lines), scale);
+    }
+    return {loads.scale(waves), stores.scale(waves), atomics.scale(waves)};
+}
+
 /// Requests of the L1s, the scalar caches and the L2, and what leaves the L2: of the timed XCD, scaled to all.
-void add_cache_counters(std::map<std::string, double>& out, const DispatchResult& result, double scale) {
+void add_cache_counters(std::map<std::string, double>& out, const DispatchResult& result, double waves) {
     const TimedResult& t = *result.timed;
     const L2Counts& l2 = t.l2;
-    const auto set = [&](const char* name, double value) { out[name] = value * scale; };
-    const auto sum = [](auto... counts) { return (static_cast<double>(counts) + ...); };
-    double reads = 0;
-    for (std::size_t i = 0; i < t.caches.size(); ++i)
-        if (result.counts->patterns[i].kind == AccessKind::load) reads += static_cast<double>(t.caches[i].requests);
-    set("TCP_TCC_READ_REQ_sum", reads);
-    set("TCC_READ_sum", sum(l2.read_hits, l2.read_misses));
-    set("TCC_WRITE_sum", sum(l2.write_hits, l2.write_misses));
-    set("TCC_REQ_sum", sum(l2.read_hits, l2.read_misses, l2.write_hits, l2.write_misses, l2.atomic_hits, l2.atomic_misses));
-    set("TCC_HIT_sum", sum(l2.read_hits, l2.write_hits, l2.atomic_hits));
-    set("TCC_MISS_sum", sum(l2.read_misses, l2.write_misses, l2.atomic_misses));
-    set("TCC_EA0_RDREQ_sum", sum(l2.fabric_reads_128, l2.fabric_reads_64));
-    set("TCC_EA0_RDREQ_DRAM_sum", sum(l2.fabric_reads_128, l2.fabric_reads_64));  // all memory is the device's own
-    set("TCC_BUBBLE_sum", sum(l2.fabric_reads_128));
-    set("TCC_EA0_RDREQ_32B_sum", 0);
-    set("TCC_EA0_RDREQ_LEVEL_sum", l2.fabric_read_cycles);
-    set("TCC_EA0_WRREQ_sum", sum(l2.fabric_writes_64, l2.fabric_writes_32));
-    set("TCC_EA0_WRREQ_DRAM_sum", sum(l2.fabric_writes_64, l2.fabric_writes_32));
-    set("TCC_EA0_WRREQ_64B_sum", sum(l2.fabric_writes_64));
-    set("TCC_WRITEBACK_sum", sum(l2.evicted_lines, l2.written_back_lines));
-    set("TCC_NORMAL_WRITEBACK_sum", sum(l2.evicted_lines));
-    set("TCC_ALL_TC_OP_WB_WRITEBACK_sum", sum(l2.written_back_lines));
-    set("SQC_DCACHE_HITS", sum(t.scalar_cache.hits));
-    set("SQC_DCACHE_MISSES", sum(t.scalar_cache.misses));
-    set("SQC_DCACHE_MISSES_DUPLICATE", sum(t.scalar_cache.duplicates));
-    set("SQC_TC_DATA_READ_REQ", sum(l2.scalar_reads));
-    set("SQC_ICACHE_MISSES", sum(t.icache.misses));
+    const auto [loads, stores, atomics] = request_scales(result, waves);
+    const auto set = [&](const char* name, double scale, auto... counts) { out[name] = (static_cast<double>(counts) + ...) * scale; };
+    double requests = 0;
+    for (std::size_t i = 0; i < t.caches.size(); ++i) {
+        const PatternCounts& pattern = result.counts->patterns[i];
+        if (pattern.kind == AccessKind::load) requests += static_cast<double>(t.caches[i].requests) * line_scale(pattern, t.caches[i], waves);
+    }
+    // Reads of the scalar caches are among the L2's; there is as much of them for each wave.
+    const auto scalar_misses = static_cast<double>(l2.fabric_reads_64), scalar_hits = static_cast<double>(l2.scalar_reads) - scalar_misses;
+    const double read_hits = scalar_hits * waves + (static_cast<double>(l2.read_hits) - scalar_hits) * loads;
+    const double read_misses = scalar_misses * waves + (static_cast<double>(l2.read_misses) - scalar_misses) * loads;
+    const double hits = read_hits + static_cast<double>(l2.write_hits) * stores + static_cast<double>(l2.atomic_hits) * atomics;
+    const double misses = read_misses + static_cast<double>(l2.write_misses) * stores + static_cast<double>(l2.atomic_misses) * atomics;
+    Scaled fabric_reads;
+    fabric_reads.add(static_cast<double>(l2.fabric_reads_128), loads);
+    fabric_reads.add(scalar_misses, waves);
+    set("TCP_TCC_READ_REQ_sum", 1, requests);
+    set("TCC_READ_sum", 1, read_hits, read_misses);
+    set("TCC_WRITE_sum", stores, l2.write_hits, l2.write_misses);
+    set("TCC_REQ_sum", 1, hits, misses);
+    set("TCC_HIT_sum", 1, hits);
+    set("TCC_MISS_sum", 1, misses);
+    set("TCC_EA0_RDREQ_sum", 1, fabric_reads.all);
+    set("TCC_EA0_RDREQ_DRAM_sum", 1, fabric_reads.all);  // all memory is the device's own
+    set("TCC_BUBBLE_sum", loads, l2.fabric_reads_128);
+    set("TCC_EA0_RDREQ_32B_sum", 1, 0);
+    set("TCC_EA0_RDREQ_LEVEL_sum", fabric_reads.scale(waves), l2.fabric_read_cycles);
+    set("TCC_EA0_WRREQ_sum", stores, l2.fabric_writes_64, l2.fabric_writes_32);
+    set("TCC_EA0_WRREQ_DRAM_sum", stores, l2.fabric_writes_64, l2.fabric_writes_32);
+    set("TCC_EA0_WRREQ_64B_sum", stores, l2.fabric_writes_64);
+    set("TCC_WRITEBACK_sum", stores, l2.evicted_lines, l2.written_back_lines);
+    set("TCC_NORMAL_WRITEBACK_sum", stores, l2.evicted_lines);
+    set("TCC_ALL_TC_OP_WB_WRITEBACK_sum", stores, l2.written_back_lines);
+    set("SQC_DCACHE_HITS", waves, t.scalar_cache.hits);
+    set("SQC_DCACHE_MISSES", waves, t.scalar_cache.misses);
+    set("SQC_DCACHE_MISSES_DUPLICATE", waves, t.scalar_cache.duplicates);
+    set("SQC_TC_DATA_READ_REQ", waves, l2.scalar_reads);
+    set("SQC_ICACHE_MISSES", waves, t.icache.misses);
 }
 
 double stalled(const TimedResult& t, std::initializer_list<StallReason> reasons) {
@@ -249,6 +287,10 @@ void add_cycle_counters(std::map<std::string, double>& out, const DispatchResult
 
 double wave_scale(const PreparedLaunch& launch, const TimedResult& timed) {
     return timed.waves > 0 ? static_cast<double>(launch.waves()) / static_cast<double>(timed.waves) : 0;
+}
+
+double line_scale(const PatternCounts& all, const CacheCounts& timed, double waves) {
+    return timed.lines > 0 && all.lines_used > 0 ? static_cast<double>(all.lines_used) / static_cast<double>(timed.lines) : waves;
 }
 
 std::map<std::string, double> hardware_counters(const PreparedLaunch& launch, const DispatchResult& result,

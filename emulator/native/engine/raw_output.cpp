@@ -62,13 +62,14 @@ void resources(Json& json, const PreparedLaunch& p) {
     json.field("lds", p.lds_bytes).field("scratch", kernel.scratch_bytes).close('}');
 }
 
-void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache, double scale) {
+void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache, double waves) {
     json.key("memory").open('{');
     json.field("space", space_name(p.space)).field("kind", kind_name(p.kind)).field("bytes", p.bytes);
     json.field("accesses", p.accesses).field("lanes", p.lanes);
     if (p.space == Space::global) {
         json.field("lines_needed", p.lines_needed).field("lines_used", p.lines_used);
         if (cache.lines > 0) {
+            const double scale = line_scale(p, cache, waves);
             json.field("l1_hits", static_cast<double>(cache.l1_hits) * scale);
             json.field("l2_hits", static_cast<double>(cache.l2_hits) * scale);
             json.field("memory_lines", static_cast<double>(cache.memory_lines) * scale);
