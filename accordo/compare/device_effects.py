@@ -139,6 +139,21 @@ def compare_effects(
     return Compared(None, note)
 
 
+def unsteady_kernels(runs: Sequence[Sequence[Effect]]) -> frozenset[str]:
+    """Kernels that leave other memory, or are launched at other numbers, in some of these runs of one program."""
+    kernels = {effect.kernel for run in runs for effect in run if effect.kernel}
+    return frozenset(k for k in kernels if any(_other(_left(k, run), _left(k, runs[0])) for run in runs[1:]))
+
+
+def _left(kernel: str, run: Sequence[Effect]) -> list[tuple[tuple[str, str], ...]]:
+    return [effect.digests for effect in run if effect.kernel == kernel]
+
+
+def _other(one: list[tuple[tuple[str, str], ...]], two: list[tuple[tuple[str, str], ...]]) -> bool:
+    """Whether launches differ by number, or by what they leave where both runs had budget left to look at that."""
+    return len(one) != len(two) or any(a != b for a, b in zip(one, two, strict=True) if a and b)
+
+
 def _written(originals: Sequence[Effect], new: Effect) -> tuple[bytes | None, bytes | None]:
     """A copy without the rewrite and with it, with zeros for what nothing wrote; None where it was not kept, or varies
     by something else, too.

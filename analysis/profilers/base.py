@@ -34,6 +34,7 @@ class ProfilerRun:
     `clock_percent`: the part of the modelled time that events report. `timed`: without, the emulator
     executes launches and models no time. `waves`: with the timeline of single waves, for a viewer. `poison`: the
     seed of what LDS, scratch and registers hold before a launch, and whether the other value in every bit of that.
+    `order`: the seed of another order of waves and workgroups, of launches that are not timed.
     """
 
     built: BuiltProgram
@@ -49,6 +50,7 @@ class ProfilerRun:
     timed: bool = True
     waves: bool = True
     poison: tuple[int, bool] | None = None
+    order: int | None = None
 
 
 class Profiler(ABC):

@@ -138,6 +138,7 @@ def run_emulated(
         effects_bytes=_EFFECTS_BYTES if leaves else None,
         sanitize=sanitize,
         clock_percent=job.clock_percent,
+        seed=job.order,
         poison=job.poison[0] if job.poison else None,
         poison_inverted=bool(job.poison and job.poison[1]),
         keep_going=config.emulator.keep_going,

@@ -41,7 +41,8 @@ class ProfileOptions:
     the modelled time, what the emulator's events report; it shows what of its output is a time. `timed`:
     without, launches are executed and listed, and nothing says how long they take. `waves`: with the timeline of
     single waves in the capture, which viewers show and nothing here reads. `poison`: the seed of what LDS, scratch and
-    registers hold before each launch, and whether the other value in every bit of that; None: what is there.
+    registers hold before each launch, and whether the other value in every bit of that; None: what is there. `order`:
+    the seed of another order of waves and workgroups, of launches that are not timed.
     """
 
     device: str | None = None
@@ -53,6 +54,7 @@ class ProfileOptions:
     timed: bool = True
     waves: bool = True
     poison: tuple[int, bool] | None = None
+    order: int | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def profile_project(
             clock_percent=options.clock_percent,
             timed=options.timed,
             poison=options.poison,
+            order=options.order,
             waves=options.waves,
             run=run,
         )

@@ -346,6 +346,18 @@ def test_of_other_numbers_of_launches_each_may_not_be_slower(takes: float, slowe
     assert ("becomes slower" in (found or "")) is slower
 
 
+@pytest.mark.parametrize(("unsteady", "slower"), [((), True), (("other",), False), (("k",), True)])
+def test_a_kernel_whose_work_depends_on_the_order_of_waves_may_take_longer(
+    unsteady: tuple[str, ...], slower: bool
+) -> None:
+    before, after = (
+        profile(("k", 1, 9.0), ("other", 1, 100.0)),
+        profile(("k", 1, 8.0), ("other", 1, 120.0)),
+    )
+    found = program_difference(before, after, {"k"}, [], (), unsteady)
+    assert ("becomes slower" in (found or "")) is slower
+
+
 def test_a_time_that_no_device_can_reach_is_refused() -> None:
     device = find_device("mi300x")
     peak = device.l2_bytes_per_s or device.hbm_bytes_per_s

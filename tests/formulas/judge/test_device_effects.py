@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects
+from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects, unsteady_kernels
 from hipscope.accordo.dispatch.element_types import FloatStructure
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import resolve_project
@@ -50,11 +50,12 @@ ROUNDED = "in[i] * 1.5000001f"
 
 
 @contextlib.contextmanager
-def bench_of(file: Path, text: str) -> Iterator[Bench]:
+def bench_of(file: Path, text: str, name: str = "") -> Iterator[Bench]:
     file.write_text(text)
     project = resolve_project(file)
     session = profile_project(project, options=ProfileOptions(backend="emulator", capture_dispatches=()))
-    with open_bench(project, session, session.profile.kernels[0]) as opened:
+    kernel = next(k for k in session.profile.kernels if k.name.startswith(name))
+    with open_bench(project, session, kernel) as opened:
         yield opened
 
 
@@ -75,6 +76,55 @@ def test_what_is_wrong_in_a_late_launch_of_a_silent_program_is_seen(tmp_path: Pa
     assert "to the host (1024 bytes) is another one" in str(rounded.failure)
     assert same.failure is None  # the number of the process is another one in each run
     assert "what 4 of 4 launches left in memory and 5 copies to the host" in " ".join(same.notes)
+
+
+APPENDS = """#include <hip/hip_runtime.h>
+__global__ void ones(const int* in, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = 1;
+}
+__global__ void append(const int* in, int* list, int* count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (blockIdx.x % 2 == 0) __builtin_amdgcn_s_sleep(100);
+  if (in[i] == 0) list[atomicAdd(count, 1)] = i;
+}
+int main() {
+  int *in, *out, *list, *count;
+  (void)hipMalloc(&in, 65536);
+  (void)hipMalloc(&out, 65536);
+  (void)hipMalloc(&list, 2 * 65536);
+  (void)hipMalloc(&count, sizeof(int));
+  (void)hipMemset(in, 0, 65536);
+  (void)hipMemset(count, 0, sizeof(int));
+  ones<<<64, 256>>>(in, out);
+  append<<<64, 256>>>(in, list, count);
+  int host[64];
+  (void)hipMemcpy(host, list, sizeof host, hipMemcpyDeviceToHost);
+  return 0;
+}
+"""
+
+
+@pytest.mark.slow
+def test_what_depends_on_the_order_of_waves_is_not_compared_and_all_else_is(tmp_path: Path) -> None:
+    """The emulator runs a program in one order every time, until a rewrite has waves take another time."""
+    late = APPENDS.replace("% 2 == 0", "% 2 == 1")
+    with bench_of(tmp_path / "appends.hip", APPENDS, "ones") as bench:
+        other_order = try_program(bench, late.encode(), exact=True)
+        too_many = try_program(bench, late.replace("count, 1)", "count, 2)").encode(), exact=True)
+    assert other_order.failure is None
+    assert "what varies from run to run was not compared" in " ".join(other_order.notes)
+    assert str(too_many.failure).startswith("Launch 2 of the program")
+
+
+def test_a_kernel_is_unsteady_where_runs_that_looked_at_it_differ() -> None:
+    def run(*left: tuple[str, str]) -> list[Effect]:
+        return [Effect(kernel, (("0", digest),) if digest else ()) for kernel, digest in left]
+
+    one = run(("same", "a"), ("other", "b"), ("unseen", "c"), ("loop", ""))
+    two = run(("same", "a"), ("other", "x"), ("unseen", ""), ("loop", ""), ("loop", ""))
+    assert unsteady_kernels([one, two]) == {"other", "loop"}
+    assert unsteady_kernels([one, one]) == frozenset()
 
 
 @pytest.mark.slow
