@@ -110,11 +110,11 @@ def compare_effects(
         others = [dict(other[number].digests) for other in originals[1:]]
         before, after = dict(old.digests), dict(new.digests)
         varied = {block for block in before for other in others if other.get(block) != before[block]}
-        varying += bool(varied)
         launches += bool(old.kernel)
         copies += not old.kernel
         if rounding > 0 and old.kernel:
             continue
+        varying += bool(varied)
         looked += bool(old.kernel and before and after)
         # A run with less of its budget left looks at fewer launches.
         different = sorted(b for b in before if after and b not in varied and after.get(b) != before[b])
