@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from hipscope.accordo.compare.tolerance import size_of_smallest
-from hipscope.accordo.dispatch.element_types import FloatStructure
+from hipscope.accordo.dispatch.element_types import FloatStructure, Segment
 from hipscope.accordo.dispatch.guessed_types import guess
 from hipscope.accordo.dispatch.parameters import written_through_pointers
-from hipscope.analysis.source.number_types import element_of
+from hipscope.analysis.source.number_types import Element, element_of
 
 EFFECTS, COPIES = "effects", "copies"
 _INVERTED = 0xFF
@@ -27,6 +27,7 @@ class Effect:
     """One launch (`kernel` set) or copy. `digests` are by block of memory; none: it was not looked at.
 
     The contents of a copy are the bytes [start, start + size) of `contents`; `start` None where they were not kept.
+    They come from `address` of the device (0: not from one place).
     """
 
     kernel: str
@@ -34,6 +35,7 @@ class Effect:
     size: int = 0
     start: int | None = None
     contents: Path | None = None
+    address: int = 0
 
     def content(self) -> bytes | None:
         """The bytes of a copy, when they were kept."""
@@ -42,6 +44,14 @@ class Effect:
         with self.contents.open("rb") as file:
             file.seek(self.start)
             return file.read(self.size)
+
+
+@dataclass(frozen=True)
+class KnownMemory:
+    """A buffer of a recorded launch: where it lies, which is the same in all runs, and what the kernel leaves in it."""
+
+    address: int
+    pieces: tuple[Segment, ...]
 
 
 @dataclass(frozen=True)
@@ -75,9 +85,9 @@ def _of_process(file: Path) -> list[Effect] | None:
         if kind == "L" and words:
             pairs = (word.partition(":") for word in words[1:])
             found.append(Effect(words[0], tuple((block, digest) for block, _, digest in pairs)))
-        elif kind == "C" and len(words) == 3:
+        elif kind == "C" and len(words) == 4:
             start = int(words[2]) if words[2] != "-" else None
-            found.append(Effect("", (("copy", words[1]),), int(words[0]), start, contents))
+            found.append(Effect("", (("copy", words[1]),), int(words[0]), start, contents, int(words[3])))
     return found
 
 
@@ -88,6 +98,7 @@ def compare_effects(
     *,
     complementary: bool = False,
     structures: Mapping[str, FloatStructure] | None = None,
+    memory: Sequence[KnownMemory] = (),
 ) -> Compared:
     """How a run differs from the first of the originals where these agree with each other.
 
@@ -96,11 +107,12 @@ def compare_effects(
 
     `rounding` above 0 allows floats in copies to differ by so much, relative to themselves and to the copy's root mean
     square; what launches leave is then not compared, as nothing says which of it are floats. `structures` are those of
-    the program that hold floats of one type only, by name.
+    the program that hold floats of one type only, by name; `memory` is what is known of the device.
     """
     was = originals[0]
     kernels = {e.kernel for e in was if e.kernel}
     floats = written_through_pointers(kernels, structures or {}) if rounding > 0 else None
+    told = (element_of(floats.type), floats.members) if floats else None
     if any(_order(other) != _order(was) for other in originals[1:]):
         return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
     if _order(was) != _order(now):
@@ -124,7 +136,9 @@ def compare_effects(
             in_part += contents[0] is not None
         elif different:
             contents = old.content(), new.content()
-        if different and not (rounding > 0 and _rounded(*contents, rounding, floats)):
+        if different and not (
+            rounding > 0 and _rounded(*contents, rounding, _floats_in(old, memory) or told)
+        ):
             return Compared(_sentence(old, launches, copies))
     if not looked and not copies:
         return Compared(None, "Not compared: what its launches leave; none of them was looked at.")
@@ -181,18 +195,32 @@ def _order(effects: Sequence[Effect]) -> list[tuple[str, int]]:
     return [(e.kernel, e.size) for e in effects]
 
 
+def _floats_in(copy: Effect, memory: Sequence[KnownMemory]) -> tuple[Element, int] | None:
+    """What a copy consists of, and by how many, where a recorded launch leaves floats in all that it was copied from.
+
+    None are known to belong together where no type is declared: 0.
+    """
+    for known in memory:
+        first = copy.address - known.address
+        for piece in known.pieces if copy.address else ():
+            inside = piece.start <= first and first + copy.size <= piece.end and piece.only is None
+            if inside and piece.element.kind == "float" and (first - piece.start) % piece.element.size == 0:
+                return piece.element, 0 if piece.stored else piece.members
+    return None
+
+
 def _rounded(
-    before: bytes | None, after: bytes | None, rounding: float, floats: FloatStructure | None
+    before: bytes | None, after: bytes | None, rounding: float, told: tuple[Element, int] | None
 ) -> bool:
     """Whether two copies differ by rounding of floats, told or guessed; also where they were not kept."""
     if before is None or after is None or len(before) != len(after):
         return before is None or after is None
     # Whole pairs of words; a single number is looked at twice.
-    element = element_of(floats.type) if floats else guess(before[: len(before) // 8 * 8] or before * 2, 0, 0)
+    element, members = told or (guess(before[: len(before) // 8 * 8] or before * 2, 0, 0), 1)
     if element.kind != "float" or len(before) % element.size:
         return False
     one, other = element.numbers(before), element.numbers(after)
-    size = size_of_smallest(one, floats.members if floats else 1)
+    size = size_of_smallest(one, members) if members else 0.0
     with np.errstate(invalid="ignore"):
         near = np.abs(other - one) <= rounding * (np.abs(one) + size)
     return bool((near | (one == other) | (np.isnan(one) & np.isnan(other))).all())

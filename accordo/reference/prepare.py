@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hipscope.accordo.compare.device_effects import KnownMemory
 from hipscope.accordo.dispatch.access_map import READ, WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Pointees, argument_types, demangle, pieces_of
@@ -32,6 +33,7 @@ from hipscope.accordo.reference.run import (
     floats_by_atomics,
     same_bits,
     unless_same,
+    variables_by_atomics,
     widen_spread,
 )
 from hipscope.accordo.reference.settings import ReferenceSettings
@@ -109,6 +111,15 @@ class Reference:
             if p.oracles.why
         )
         return self.own_notes + oracles
+
+
+def known_memory(reference: Reference) -> tuple[KnownMemory, ...]:
+    """The buffers of the recorded launches, with what the kernel leaves in them."""
+    return tuple(
+        KnownMemory(buffer.address, run.results[buffer.index])
+        for run in (prepared.runs[0] for prepared in reference.prepared)
+        for buffer in run.dispatch.buffers
+    )
 
 
 _AS_MUCH = 0.5  # of what all workgroups access
@@ -282,7 +293,8 @@ def _captured(
         if difference is not None:
             where = f"{what} (dispatch {dispatch.id})"
             raise _NotReproducible(f"the kernel is not reproducible: {where}: {difference}")
-    steady = not floats_by_atomics(dispatch, results, access) and same_bits(dispatch, first, second)
+    by_atomics = floats_by_atomics(dispatch, results, access) or variables_by_atomics(dispatch, first)
+    steady = not by_atomics and same_bits(dispatch, first, second)
     return ReferenceRun(
         CAPTURED, dispatch, None, pieces, first, access, spread, steady, unspecified=unspecified
     )

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from hipscope.accordo.compare.buffers import Piece, compare_buffer, largest_difference
+import numpy as np
+
+from hipscope.accordo.compare.buffers import Errors, Piece, compare_buffer, largest_difference
 from hipscope.accordo.compare.tolerance import (
     EXACT,
     Sizes,
@@ -16,7 +18,7 @@ from hipscope.accordo.compare.tolerance import (
     sizes_of_stored,
     tolerance_for,
 )
-from hipscope.accordo.dispatch.access_map import ATOMIC, READ, WRITTEN, AccessMap
+from hipscope.accordo.dispatch.access_map import ATOMIC, READ, STORED, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
@@ -24,6 +26,7 @@ from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.reference.unspecified import Unspecified, without
 from hipscope.accordo.replay.replay import Replay
+from hipscope.analysis.source.number_types import BYTES
 
 Access = Mapping[int, AccessMap]
 Pieces = Mapping[int, tuple[Segment, ...]]
@@ -141,11 +144,10 @@ def difference_of(
 ) -> str | None:
     """How another run of the reference differs by more than another order of additions explains, or None."""
     for one in dispatch.variables:
-        if (
-            (now := first.variable(one)) is not None
-            and (then := again.variable(one)) is not None
-            and now != then
-        ):
+        now, then = first.variable(one), again.variable(one)
+        if now is None or then is None:
+            continue
+        if compare_variable(one, now, then, first, settings, dispatch)[0]:
             return f"the variable {one.symbol} is left with another value"
     for buffer in dispatch.buffers:
         if (left := again.image(buffer)) is None:
@@ -174,6 +176,47 @@ def difference_of(
         if found:
             return found[0].message
     return None
+
+
+def compare_variable(
+    variable: CapturedVariable,
+    expected: bytes,
+    got: bytes,
+    traced: Replay,
+    settings: ReferenceSettings,
+    dispatch: CapturedDispatch,
+    *,
+    exact: bool = False,
+) -> tuple[bool, Errors]:
+    """Whether a device variable has another value, by more than the tolerance of the floats that were stored there.
+
+    `expected` is what the `traced` run left; all other bytes of it must be the same. Also the accepted differences.
+    """
+    if expected == got:
+        return False, Errors()
+    access = traced.variable_access(variable)
+    pieces = with_stored_numbers({0: (Segment(0, variable.size, BYTES, None),)}, {0: access})[0]
+    measured = tuple(
+        Piece(
+            s,
+            piece_tolerance(s, size_in(expected, s), access, dispatch, settings, Signature(), exact=exact),
+            "",
+        )
+        for s in pieces
+    )
+    everything = np.ones(variable.size, dtype=np.bool_)
+    found, errors = compare_buffer(
+        measured, before=expected, expected=expected, got=got, written=everything, is_input=False, buffer=0
+    )
+    return bool(found), errors
+
+
+def variables_by_atomics(dispatch: CapturedDispatch, traced: Replay) -> bool:
+    """Whether atomics made a float in a device variable."""
+    return any(
+        access.any(ATOMIC) and access.any(STORED)
+        for access in map(traced.variable_access, dispatch.variables)
+    )
 
 
 def size_in(image: bytes, segment: Segment) -> Callable[[], Sizes]:

@@ -29,6 +29,7 @@ from hipscope.accordo.reference.run import (
     no_other_places,
     same_bits,
     unless_same,
+    variables_by_atomics,
     widen_spread,
 )
 from hipscope.accordo.reference.settings import ReferenceSettings
@@ -259,7 +260,7 @@ class Trials:
         # Other inputs may be of quite another size.
         spread = dict(self.captured.spread) if trial.inputs is None else {}
         results = with_stored_numbers(pieces, access)
-        by_atomics = floats_by_atomics(launch, results, access)
+        by_atomics = floats_by_atomics(launch, results, access) or variables_by_atomics(launch, result)
         difference = difference_of(
             launch, results, access, result, OtherRun(unless_same(result, other), other.variable),
             self.settings, self.signature,

@@ -244,9 +244,19 @@ class Replay:
 
     def access(self, buffer: int, size: int) -> AccessMap:
         """Where the run accessed a buffer (runs with `trace_access`)."""
-        parts = self.directory / f"access_{buffer}.runs"
+        return self._access(f"access_{buffer}", size)
+
+    def variable_access(self, variable: CapturedVariable) -> AccessMap:
+        """The same of a device variable; empty where the run has not noted it."""
+        name = f"access_global_{variable.index}"
+        if not any((self.directory / f"{name}{ending}").exists() for ending in (".runs", ".bin")):
+            return AccessMap(variable.size, ())
+        return self._access(name, variable.size)
+
+    def _access(self, name: str, size: int) -> AccessMap:
+        parts = self.directory / f"{name}.runs"
         if not parts.exists():
-            whole = _read(self.directory / f"access_{buffer}.bin", size)
+            whole = _read(self.directory / f"{name}.bin", size)
             return AccessMap.of(np.frombuffer(whole, dtype=np.uint8))
         found = _parted(_mapped(parts))
         return AccessMap(size, tuple((at, np.frombuffer(part, dtype=np.uint8)) for at, part in found))

@@ -19,6 +19,7 @@ from hipscope.accordo.compare.device_effects import (
     read_effects,
     unsteady_kernels,
 )
+from hipscope.accordo.reference.prepare import known_memory
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.metrics.launch_counts import (
     as_often,
@@ -233,8 +234,10 @@ class Rehearsals:
             pair = [read_effects(one.run_dir) or () for one in self._over_poison]
             originals = [*self._effects[: 1 - prepared], *pair]  # what was prepared may be of other data
             return compare_effects(originals, now, rounding, complementary=True)
-        structures = self._bench.reference.signature.structures if rounding > 0 else None
-        compared = compare_effects(self._effects, now, rounding, structures=structures)
+        reference = self._bench.reference if rounding > 0 else None
+        structures = reference.signature.structures if reference else None
+        memory = known_memory(reference) if reference else ()
+        compared = compare_effects(self._effects, now, rounding, structures=structures, memory=memory)
         if compared.difference is None:
             return compared
         # It may differ by itself; and what was prepared may be of other data than the program reads now.
@@ -244,11 +247,13 @@ class Rehearsals:
         except (BuildFailed, ProgramFailed):
             return compared
         originals = self._effects[prepared:]
-        compared = compare_effects(originals, now, rounding, structures=structures)
+        compared = compare_effects(originals, now, rounding, structures=structures, memory=memory)
         if compared.difference is None:
             return compared
         # Its results may depend on the order of waves, which a rewrite changes in other kernels, too.
-        return compare_effects([*originals, *self._ordered_effects()], now, rounding, structures=structures)
+        return compare_effects(
+            [*originals, *self._ordered_effects()], now, rounding, structures=structures, memory=memory
+        )
 
     def _depends_on_unwritten(self, was: Profile, ignored: Sequence[str], rounding: float) -> str | None:
         """Why the program's result hangs on memory that nothing wrote: it is another one over other contents of it."""

@@ -22,7 +22,7 @@ from hipscope.accordo.proof.checks.precision import less_precise, may_be_roundin
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
 from hipscope.accordo.proof.checks.repeats import digests
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
-from hipscope.accordo.reference.run import ReferenceRun, piece_tolerance
+from hipscope.accordo.reference.run import ReferenceRun, compare_variable, piece_tolerance
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay
 from hipscope.accordo.trials.other_launch import NO_SUCH_LAUNCH, as_it_is
@@ -114,7 +114,7 @@ def _judge(
         if not different:
             found += less_precise(proof, prepared, run, buffer, result)
     if proof.on("variables"):
-        found += _changed_variables(run, result)
+        found += _changed_variables(proof, run, result)
     if run is prepared.runs[0] and run is prepared.repeated:
         proof.bits.setdefault(run.dispatch.id, digests(run, result))
     return tuple(found), None
@@ -140,12 +140,20 @@ def _judged(
     return found.model_copy(update={"message": message})
 
 
-def _changed_variables(run: ReferenceRun, result: Replay) -> list[Mismatch]:
+def _changed_variables(proof: Proof, run: ReferenceRun, result: Replay) -> list[Mismatch]:
     """Device variables that the candidate leaves with another value; one that it does not have keeps its value."""
     for variable in run.dispatch.variables:
         expected = run.result.variable(variable)
         got = result.variable(variable)
-        if expected is not None and (variable.before() if got is None else got) != expected:
+        left = variable.before() if got is None else got
+        settings = proof.reference.settings
+        if expected is None:
+            continue
+        wrong, wide = compare_variable(
+            variable, expected, left, run.result, settings, run.dispatch, exact=proof.exact
+        )
+        proof.errors = proof.errors.widened(wide)
+        if wrong:
             name = f"the device variable `{demangle(variable.symbol)}`"
             message = f"it leaves {name} with another value"
             return [Mismatch(kind="wrong_value", message=message, label=name)]

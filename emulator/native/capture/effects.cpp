@@ -34,7 +34,7 @@ void Effects::launched(const std::string& kernel, const Memory& memory, const st
     line(text);
 }
 
-void Effects::copied(std::string_view bytes) {
+void Effects::copied(std::string_view bytes, std::uint64_t from) {
     std::string offset = "-";
     if (kept_ + bytes.size() <= kKept) {
         if (!contents_.is_open()) contents_.open(output_.directory() + "/copies", std::ios::binary);
@@ -42,7 +42,7 @@ void Effects::copied(std::string_view bytes) {
         offset = std::to_string(kept_);
         kept_ += bytes.size();
     }
-    line("C " + std::to_string(bytes.size()) + ' ' + Digest().add(bytes).text() + ' ' + offset);
+    line("C " + std::to_string(bytes.size()) + ' ' + Digest().add(bytes).text() + ' ' + offset + ' ' + std::to_string(from));
 }
 
 /// At once: a program that is killed leaves all lines up to then.

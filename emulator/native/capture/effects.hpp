@@ -14,7 +14,8 @@
 namespace hipscope {
 
 /// Writes `effects` into a folder, a line each: "L KERNEL id:digest ..." for a launch (no ids: not looked at), and
-/// "C bytes digest offset" for a copy, whose contents stand at that offset of `copies` (-: not kept).
+/// "C bytes digest offset address" for a copy, whose contents stand at that offset of `copies` (-: not kept) and come from that
+/// address (0: from rows with gaps).
 class Effects {
 public:
     /// `budget`: bytes of buffers that are looked at after launches.
@@ -22,8 +23,8 @@ public:
 
     /// `internal` lists blocks that are not the program's.
     void launched(const std::string& kernel, const Memory& memory, const std::vector<std::uint64_t>& internal);
-    /// Rows of a copy from the device to the host, as `to` has them.
-    void copied(std::string_view bytes);
+    /// Rows of a copy from the device to the host, as `to` has them, and the address of a single one.
+    void copied(std::string_view bytes, std::uint64_t from);
 
 private:
     static constexpr std::uint64_t kKept = 32ULL << 20U;  // bytes of copies

@@ -176,20 +176,38 @@ private:
     }
 
     DispatchResult trace(const PreparedLaunch& launch) {
-        AccessMap map(captured_.buffers);
+        AccessMap map(watched());
         sanitize::NumberKinds kinds([&](std::uint64_t address) { return map.number_at(address); });
         DispatchResult result = engine_->trace(launch, kinds, [&](const MemoryAccess& access) { map.note(access, kinds.stored()); });
         write_accesses(map);
         return result;
     }
 
+    /// The variables of the program that the code object has, by their numbers there.
+    [[nodiscard]] std::vector<std::pair<std::size_t, CapturedBuffer>> variables() const {
+        std::vector<std::pair<std::size_t, CapturedBuffer>> found;
+        for (std::size_t i = 0; i < captured_.globals.size(); ++i) {
+            const auto variable = object_->variables.find(captured_.globals[i].symbol);
+            if (variable != object_->variables.end() && variable->second.bytes == captured_.globals[i].bytes)
+                found.emplace_back(i, CapturedBuffer{variable->second.address, variable->second.bytes});
+        }
+        return found;
+    }
+
+    /// Memory whose accesses are noted: the buffers, and behind them the variables.
+    [[nodiscard]] std::vector<CapturedBuffer> watched() const {
+        std::vector<CapturedBuffer> all = captured_.buffers;
+        for (const auto& [number, memory] : variables()) all.push_back(memory);
+        return all;
+    }
+
     void write_accesses(const AccessMap& map) const {
-        for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
-            if (o_.runs) {
-                write_runs(o_.out + "/" + name_of("access_", i, ".runs"), map.accessed(i));
-                continue;
-            }
-            write_file(o_.out + "/" + name_of("access_", i, ".bin"), map.flags(i));
+        const auto known = variables();
+        for (std::size_t i = 0; i < captured_.buffers.size() + known.size(); ++i) {
+            const bool buffer = i < captured_.buffers.size();
+            const std::string name = o_.out + "/" + (buffer ? name_of("access_", i, "") : name_of("access_global_", known[i - captured_.buffers.size()].first, ""));
+            if (o_.runs) write_runs(name + ".runs", map.accessed(i));
+            else write_file(name + ".bin", map.flags(i));
         }
     }
 
@@ -199,7 +217,7 @@ private:
         std::optional<AccessMap> map;
         std::function<void(const MemoryAccess&)> observe;
         if (o_.trace_access) {
-            map.emplace(captured_.buffers);
+            map.emplace(watched());
             for (const Expected& e : expected_) map->populate(e.buffer, e.offset, e.bytes);
             observe = [&](const MemoryAccess& access) { map->note(access); };
         }

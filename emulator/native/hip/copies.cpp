@@ -119,7 +119,7 @@ Error copy_box(Runtime& runtime, const abi::Memcpy3DParms& p) {
         std::string rows;
         for (std::size_t z = 0; z < depth; ++z)
             for (std::size_t y = 0; y < height; ++y) rows.append(to + (z * p.dst_ptr.ysize + y) * p.dst_ptr.pitch, width);
-        runtime.copied_to_host(rows);
+        runtime.copied_to_host(rows, height == 1 && depth == 1 ? address_of(from) : 0);
     }
     if (runtime.sanitizer)
         for (std::size_t z = 0; z < depth; ++z)

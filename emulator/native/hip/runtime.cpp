@@ -340,8 +340,8 @@ std::vector<std::uint64_t> Runtime::internal_blocks() const {
     return internal;
 }
 
-void Runtime::copied_to_host(std::string_view rows) {
-    output_->attempt([&] { effects_->copied(rows); });
+void Runtime::copied_to_host(std::string_view rows, std::uint64_t from) {
+    output_->attempt([&] { effects_->copied(rows, from); });
 }
 
 void Runtime::odd_result(const std::string& kind, const std::string& what) {

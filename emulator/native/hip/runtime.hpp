@@ -121,8 +121,8 @@ public:
     void reset();
     /// Copies and fills: keeps the cache model informed.
     void touched(const void* address, std::size_t bytes, bool written);
-    /// A box of device memory has been copied to the host; `to` is where its rows lie there.
-    void copied_to_host(std::string_view rows);
+    /// A box of device memory has been copied to the host; `from` is where its only row lies there, or 0.
+    void copied_to_host(std::string_view rows, std::uint64_t from);
     /// Whether results that come to the host are looked at, and what is odd about one; the first of each `kind` is kept.
     [[nodiscard]] bool looks_at_results() const { return output_ != nullptr; }
     void odd_result(const std::string& kind, const std::string& what);

@@ -1,4 +1,5 @@
-// Weighted sums that no declaration gives a type: a workspace of bytes with structures, floats and counters side by side.
+// Weighted sums that no declaration gives a type: a workspace of bytes with structures, floats and counters side by side,
+// and variables of the device.
 #include "harness.hpp"
 struct Entry {
   float sum[2];
@@ -8,6 +9,8 @@ struct Entry {
     int place;
   };
 };
+__device__ float totals[160];
+__device__ int marks[160];
 // kernel begin
 __global__ void untyped(const float* values, const float* weights, void* workspace, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -22,6 +25,8 @@ __global__ void untyped(const float* values, const float* weights, void* workspa
   if (i % 2) entries[i].size = sum * sum;
   else entries[i].place = 3000 * i;
   small[i] = sum * 1e-6f;
+  totals[i] = sum * 3.0f;
+  marks[i] = 500000 * i;
 }
 // kernel end
 int main() {

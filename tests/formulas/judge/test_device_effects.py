@@ -9,9 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hipscope.accordo.compare.device_effects import Compared, Effect, compare_effects, unsteady_kernels
-from hipscope.accordo.dispatch.element_types import FloatStructure
+from hipscope.accordo.compare.device_effects import (
+    Compared,
+    Effect,
+    KnownMemory,
+    compare_effects,
+    unsteady_kernels,
+)
+from hipscope.accordo.dispatch.element_types import FloatStructure, Segment
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
+from hipscope.analysis.source.number_types import element_of
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.whole_program import try_program
@@ -280,3 +287,52 @@ def test_numbers_of_any_size_are_floats_where_the_kernels_write_nothing_else(
     of = {"Place": FloatStructure("double", 2)}
     assert (compare_effects([before], after, 1e-5, structures=of).difference is None) is rounded
     assert compare_effects([before], wrong, 1e-5, structures=of).difference is not None
+
+
+FP64 = element_of("double")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "address", "rounded"),
+    [
+        ((Segment(0, 256, FP64, 0),), 4096, True),
+        ((Segment(0, 256, FP64, 0, stored=True),), 4096, True),  # also if only machine code says so
+        ((Segment(0, 256, FP64, 0),), 4096 + 64, True),
+        ((Segment(0, 256, FP64, 0),), 0, False),  # rows with gaps come from no single place
+        ((Segment(0, 256, FP64, 0),), 4096 + 224, False),  # it ends behind what is known
+        ((Segment(0, 256, FP64, 0),), 4096 + 4, False),
+        ((Segment(0, 256, element_of("long"), 0),), 4096, False),
+        ((Segment(0, 16, FP64, 0), Segment(16, 256, element_of("int"), 0)), 4096, False),
+        ((Segment(0, 256, FP64, 0, only=np.arange(32) < 30),), 4096, False),
+    ],
+)
+def test_what_a_recorded_launch_leaves_says_what_is_copied_from_there(
+    tmp_path: Path, pieces: tuple[Segment, ...], address: int, *, rounded: bool
+) -> None:
+    """Other kernels of the program write integers, so its pointers alone do not."""
+
+    def run(name: str, factor: float) -> list[Effect]:
+        numbers = np.array([0.0, 1e-300, 3e-200, 1e250, np.inf, 0.0, 7e-90, 2e180]) * factor
+        file = tmp_path / name
+        file.write_bytes(numbers.tobytes())
+        copy = Effect("", (("copy", name),), numbers.nbytes, 0, file, address)
+        return [Effect("_Z4stepPKfPdPi", (("0", name),)), copy]
+
+    before, after, wrong = run("before", 1.0), run("after", 1.0 + 1e-7), run("wrong", 1.0 + 1e-4)
+    known = [KnownMemory(4096, pieces)]
+    assert (compare_effects([before], after, 1e-5, memory=known).difference is None) is rounded
+    assert compare_effects([before], wrong, 1e-5, memory=known).difference is not None
+
+
+@pytest.mark.slow
+def test_small_floats_that_are_copied_beside_integers_may_be_rounded(tmp_path: Path) -> None:
+    """No guess takes numbers below 1e-6 for floats, but the kernel's own pointer says that they are."""
+    text = SILENT.replace("ALLOCATE", "(void)hipMalloc(&out, 1024);").replace("const int* mode", "int* mode")
+    text = text.replace("(n, 2.0f)", "(n, 2.0e-9f)")
+    with bench_of(tmp_path / "silent.hip", text) as bench:
+        rounded, wrong = (
+            try_program(bench, text.replace(RIGHT, new).encode(), exact=False)
+            for new in (ROUNDED, "in[i] * 1.5002f")
+        )
+    assert rounded.failure is None
+    assert "is another one than without the rewrite" in str(wrong.failure)
