@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     code_of,
+    declarations_in,
     names_in,
     squeeze,
     text_of,
@@ -28,7 +29,7 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse_expression, span_of
-from hipscope.analysis.source.struct_layout import Definitions
+from hipscope.analysis.source.struct_layout import Definitions, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax, Opaque, Subscript, Through
 from hipscope.analysis.source.thread_dependence import thread_dependent_names
 
@@ -150,10 +151,13 @@ def _may_access(scope: Scope, node: Node) -> bool:
 def _harmless(scope: Scope, name: str, seen: frozenset[str]) -> bool:
     """Computes with numbers only, as do the functions that it calls."""
     for function in scope.callables.functions.get(name, ()):
-        if not all(_NUMBER.fullmatch(kind) for _, kind in function.parameters):
+        if not all(_is_value(scope, kind) for _, kind in function.parameters):
             return False
+        arrays = _arrays_in(scope, function.body)
         for node in walk(function.body):
-            if node.type in _REACHES or (node.type == "identifier" and _BUILT_INS.match(text_of(node))):
+            if node.type == "identifier" and _BUILT_INS.match(text_of(node)):
+                return False
+            if node.type in _REACHES and _root(node) not in arrays:
                 return False
             if node.type == "call_expression":
                 inner = called(node)
@@ -162,6 +166,45 @@ def _harmless(scope: Scope, name: str, seen: frozenset[str]) -> bool:
                 if inner not in seen and not _harmless(scope, inner, seen | {name}):
                     return False
     return True
+
+
+def _is_value(scope: Scope, kind: str) -> bool:
+    """Whether what is given is a number, or a structure of nothing but numbers: by value, or not to be changed."""
+    if _NUMBER.fullmatch(kind):
+        return True
+    if "&" in kind and not kind.startswith("const "):
+        return False
+    layout = layout_of(scope.definitions, kind.removesuffix("&"))
+    return layout is not None and not any(m.type.endswith("*") for m in layout.members)
+
+
+def _arrays_in(scope: Scope, body: Node) -> frozenset[str]:
+    """The arrays of values that a function declares for itself."""
+    found: set[str] = set()
+    for name, declarator, declaration in declarations_in(body):
+        target = (
+            declarator.child_by_field_name("declarator")
+            if declarator.type == "init_declarator"
+            else declarator
+        )
+        kinds = {n.type for n in walk(target)} if target is not None else set()
+        indirect = kinds & {"pointer_declarator", "reference_declarator", "function_declarator"}
+        if (
+            "array_declarator" in kinds
+            and not indirect
+            and _is_value(scope, text_of(child_of(declaration, "type")))
+        ):
+            found.add(name)
+    return frozenset(found)
+
+
+def _root(node: Node) -> str:
+    """`a` of `a[i][j]`; nothing of what is no subscript."""
+    while node.type == "subscript_expression":
+        node = child_of(node, "argument")
+        if node.type == "identifier":
+            return text_of(node)
+    return ""
 
 
 def _together(callables: Callables) -> frozenset[str]:

@@ -210,6 +210,38 @@ def test_what_cannot_be_seen_through_says_why(statement: str, reason: str | None
         assert any(reason in sentence for sentence in found), found
 
 
+VALUES = """
+typedef float real;
+struct State { real h, hu[2]; };
+struct Table { real* values; int n; };
+__device__ real slope(real a, real b) { if (a * b <= 0) return 0; return a < b ? a : b; }
+__device__ State flux(State s, const State& t) { real f[2][2]; f[0][1] = s.h; State o = {f[0][1] - t.h}; return o; }
+__device__ State reset(State& s) { State o = s; s.h = 0; return o; }
+__device__ real looked(Table t, int i) { if (i < 0) i = 0; return t.values[i]; }
+__device__ real chosen(real x) { real v = x; real* p[1] = {0}; p[0][0] = v; return v; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("p[x] = slope(p[y], p[y + 1]);", None),
+        ("State s = flux(q[x], q[y]);", None),
+        ("State s = reset(q[x]);", "`reset` is more than one"),
+        ("p[x] = looked(t, x);", "`looked` is more than one"),
+        ("p[x] = chosen(p[y]);", "`chosen` is more than one"),
+    ],
+)
+def test_a_function_of_values_touches_no_memory_itself(statement: str, reason: str | None) -> None:
+    head = f"{VALUES}__global__ void k(real* p, State* q, Table t) {{\n"
+    texts = [f"{head}  int x = threadIdx.x, y = x * 2;\n{statement}\n}}\n".encode()]
+    kernel = see_through(parse(texts[0]).kernels[0], callables_in(texts), definitions_in(texts))
+    found = [o.sentence for o in kernel.through.opaque]
+    assert [reason is not None and reason in sentence for sentence in found] == [True] * (
+        reason is not None
+    ), found
+
+
 def test_a_pointer_in_a_structure_in_memory_has_no_known_target() -> None:
     found = [o.sentence for o in seen("q->data[x] = 1.0f;", "View<float>* q, int n").through.opaque]
     assert found == [
