@@ -33,7 +33,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         return Refusal(NAME, shape)
     if (advice := unseen(NAME, _TITLE, kernel)) is not None:
         return advice
-    if not any(a.gains for a in shape.accesses):
+    if not any(a.helps for a in shape.accesses):
         return Refusal(NAME, "no access would touch fewer cache lines with x and y of the threads exchanged")
     often = [a for a in shape.accesses if _loops(a, kernel) >= _most_loops(shape.accesses, kernel)]
     worse = next((a for a in often if a.exchanged > a.lines), None)
@@ -66,7 +66,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _most_loops(accesses: Iterable[Access], kernel: KernelSyntax) -> int:
     """The most loops around an access that gains."""
-    return max(_loops(a, kernel) for a in accesses if a.gains)
+    return max(_loops(a, kernel) for a in accesses if a.helps)
 
 
 def _loops(access: Access, kernel: KernelSyntax) -> int:

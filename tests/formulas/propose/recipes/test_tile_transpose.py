@@ -132,6 +132,14 @@ def test_accesses_that_all_run_along_y_get_exchanged_thread_roles(compile_text: 
     compile_text(text.encode(), arch="gfx1030")
 
 
+def test_roles_are_exchanged_where_a_quarter_of_the_lines_is_left_out() -> None:
+    """Elements of 16 bytes, four side by side: sixteen lines for a wave, twelve or less with the roles exchanged."""
+    body = "  if (x < h && y < w) out[x * w + y] = in[x * w + y];\n"
+    source = kernel_text(body).replace(b"float", b"double2")
+    text = only(index_swap, source, launched(16, 12, w=192, h=640))
+    assert "blockIdx.x * blockDim.x + thread_x" in text
+
+
 def test_the_older_spelling_of_thread_indices_is_understood(compile_text: Compile) -> None:
     source = kernel_text(GUARDED)
     for name in ("threadIdx", "blockIdx", "blockDim"):
