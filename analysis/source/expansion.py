@@ -32,6 +32,8 @@ from hipscope.analysis.source.syntax import KernelSyntax
 _DEEPEST = 8
 _LONGEST = 4000  # characters of an expression that was filled in
 _ATOM = re.compile(r"[\w.]+|\(.*\)|[\w.:<>]+\([^()]*\)|[\w.]+\[[^\[\]]*\]", re.DOTALL)
+# `(j) + n * i`: with a variable for `j` the grammar takes it for a cast of `+n` to a type `j`, so the parentheses go.
+_IN_PARENTHESES = re.compile(r"(?<![\w)\]>])(?<![\w)\]>] )\(\s*(?P<name>\w+)\s*\)(?=\s*[-+])")
 _NARROW = re.compile(r"\b(?:char|short|bool|u?int8_t|u?int16_t|uchar|ushort)\b")
 WHOLE = re.compile(
     r"(?:const )?(?:(?:unsigned|signed|long|int|size_t|u?int(?:32|64)_t|uint|auto|ptrdiff_t) ?)+"
@@ -330,7 +332,9 @@ def _macro(
     if not (_ATOM.fullmatch(macro.text) and _balanced(macro.text)) and not _stands_alone(node):
         raise CannotSee(f"the text of the macro `{name}` is not in parentheses")
     values = dict(zip(macro.parameters, arguments, strict=True))
-    inner = parse_expression("".join(values.get(w, w) for w in re.split(r"(\b\w+\b)", macro.text)))
+    named = {p for p, given in values.items() if given in scope.declared or given in place.names}
+    text = _IN_PARENTHESES.sub(lambda m: m["name"] if m["name"] in named else m[0], macro.text)
+    inner = parse_expression("".join(values.get(w, w) for w in re.split(r"(\b\w+\b)", text)))
     if inner is None:
         raise CannotSee(f"the macro `{name}` is no expression")
     return expand(scope, inner, place, depth + 1)

@@ -40,6 +40,9 @@ constexpr int kStride = 40;
 __device__ constexpr int kSteps[3] = {5, -1, 7};
 #define IDX(i, j, ld) ((i) * (ld) + (j))
 #define LOOSE(i, j, ld) (i) * (ld) + (j)
+#define BY_COLUMN(i, j, ld) ((j) + ld * (i))
+#define BACKWARDS(i, last, ld) ( ld * 2 * ( last )  - (ld) * (i))
+#define FROM_END(i, last) ((last) - (i) * 3)
 #define AT(p, i) p[i]
 __device__ __forceinline__ int idx(int r, int c, int ld) { return r * ld + c; }
 __device__ inline float& element(float* p, int r, int c) { return p[idx(r, c, kStride)]; }
@@ -169,6 +172,11 @@ def test_several_elements_behind_one_call_are_told_from_one() -> None:
         ("idx(y, x, n)", 1),
         ("2 * IDX(x, y, n)", 200),
         ("LOOSE(x, y, n)", 100),
+        ("BY_COLUMN(x, y, n)", 100),
+        ("BY_COLUMN(y, x, n)", 1),
+        ("BY_COLUMN(x, y + 1, n)", 100),
+        ("BACKWARDS(x, n, n)", -100),
+        ("FROM_END(x, n)", -3),
         ("k", 100),
     ],
 )
@@ -186,7 +194,7 @@ def test_the_lane_model_works_out_what_helpers_compute(index: str, stride: int) 
     [
         (
             "float v = g.clamped(x);",
-            "`g.clamped(x)` on line 38 cannot be seen through: `clamped` is more than one",
+            "`g.clamped(x)` on line 41 cannot be seen through: `clamped` is more than one",
         ),
         ("float v = g.narrow(x);", "takes `i` as `short`"),
         ("float v = g.with_default(x, y);", "without a name or with a default"),
@@ -245,7 +253,7 @@ def test_a_function_of_values_touches_no_memory_itself(statement: str, reason: s
 def test_a_pointer_in_a_structure_in_memory_has_no_known_target() -> None:
     found = [o.sentence for o in seen("q->data[x] = 1.0f;", "View<float>* q, int n").through.opaque]
     assert found == [
-        "`q->data[x]` on line 38 cannot be seen through: it goes through a pointer to a structure"
+        "`q->data[x]` on line 41 cannot be seen through: it goes through a pointer to a structure"
     ]
     assert not seen("q->ld = 1; int k = q->nx;", "View<float>* q, int n").through.opaque
 
