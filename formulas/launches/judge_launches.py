@@ -49,7 +49,7 @@ _MOST_OTHERS = 3  # kernels that an edit launches otherwise, beside the one that
 _LEAST_GAIN = (
     1.05  # below it, what another shape brings depends on the size of the problem more than on the shape
 )
-_LARGE_GAIN = 1.15  # for an edit of kernel and launch that is tried before everything else
+_LARGE_GAIN = 3.0  # what other edits of the kernel bring alone is mostly less
 _SECONDS = 40.0  # after that no further shape is begun to be timed
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the proof
 
@@ -95,18 +95,38 @@ def judge_launches(bench: Bench, run: Run) -> Iterator[Judged] | str:
     fair = [edit for edit in edits if not _starves(bench, edit)]
     if not fair:
         return f"every other shape of the launch of `{bench.kernel.name}` leaves more CUs without work"
-    return _judged(bench, fair, run, _LEAST_GAIN)
+    return _judged(bench, fair, run)
 
 
-def judge_shared(bench: Bench, run: Run) -> Iterator[Judged] | str:
-    """As `judge_launches`, of edits by which several lanes share a work-item: those that gain a lot."""
+@dataclass(frozen=True)
+class SharedTimes:
+    """The timed edits by which several lanes share a work-item, and how many times as fast the best one is."""
+
+    timed: tuple[_Timed, ...] = ()
+    best: float = 0.0
+
+    @property
+    def large(self) -> bool:
+        """Whether it gains so much that it comes before everything else."""
+        return self.best >= _LARGE_GAIN
+
+    def judged(self, bench: Bench, run: Run) -> Iterator[Judged]:
+        """As `judge_launches`."""
+        return _best_proved(bench, self.timed, run)
+
+
+def time_shared(bench: Bench, run: Run) -> SharedTimes:
+    """The edits of kernel and launch by which several lanes share a work-item; none where there is no such edit."""
     seen = _shapes(bench)
     if isinstance(ways := shared_ways(bench, seen), str):
-        return ways
+        return SharedTimes()
     if isinstance(launched := _launched_by(bench, run), str):
-        return launched
+        return SharedTimes()
     edits = shared_edits(bench, ways, launched.launches, seen)
-    return edits if isinstance(edits, str) else _judged(bench, edits, run, _LARGE_GAIN)
+    if isinstance(edits, str):
+        return SharedTimes()
+    kept = tuple(t for t in _timed(bench, edits, run) if isinstance(t, _Timed))
+    return SharedTimes(kept, max((_speed(t) for t in _hopeful(kept)), default=0.0))
 
 
 @dataclass(frozen=True)
@@ -162,7 +182,22 @@ def _largest(bench: Bench) -> int:
     return min(found, default=1024)
 
 
-def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run, least: float) -> Iterator[Judged]:
+def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
+    found = _timed(bench, edits, run)
+    kept = [t for t in found if isinstance(t, _Timed)]
+    if not _hopeful(kept):
+        dropped = [t for t in found if isinstance(t, Judgement)]
+        if kept:
+            best = max(kept, key=_speed).quick
+            fastest = f"It is the fastest of {len(kept)} launch shapes."
+            yield Judged(_too_little(replace(best, reason=f"{best.reason} {fastest}")))
+        elif dropped:
+            yield Judged(dropped[0])
+    yield from _best_proved(bench, kept, run)
+
+
+def _timed(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> list[_Timed | Judgement | None]:
+    """The edits, side by side; None for those that no time was left for."""
     run.say(f"timing {min(len(edits), _MOST_TIMED)} launch shapes of `{bench.kernel.name}`")
     begun, seconds = time.monotonic(), min(_SECONDS, run.seconds_left * _SHARE)
 
@@ -173,17 +208,18 @@ def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run, least: float) -
         return _time(bench, edit, bench.work / f"launch_{number}", run)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        found = list(pool.map(timed, enumerate(edits[:_MOST_TIMED])))
-    kept = [t for t in found if isinstance(t, _Timed)]
-    hopeful = sorted((t for t in kept if t.quick.accepted and _speed(t) >= least), key=lambda t: -_speed(t))
-    if not hopeful and least == _LEAST_GAIN:
-        dropped = [t for t in found if isinstance(t, Judgement)]
-        if kept:
-            best = max(kept, key=_speed).quick
-            fastest = f"It is the fastest of {len(kept)} launch shapes."
-            yield Judged(_too_little(replace(best, reason=f"{best.reason} {fastest}")))
-        elif dropped:
-            yield Judged(dropped[0])
+        return list(pool.map(timed, enumerate(edits[:_MOST_TIMED])))
+
+
+def _hopeful(kept: Sequence[_Timed]) -> list[_Timed]:
+    """Those that are fast enough to be proved, the fastest first."""
+    fast = (t for t in kept if t.quick.accepted and _speed(t) >= _LEAST_GAIN)
+    return sorted(fast, key=lambda t: -_speed(t))
+
+
+def _best_proved(bench: Bench, kept: Sequence[_Timed], run: Run) -> Iterator[Judged]:
+    """The fastest ones, each proved when it is asked for."""
+    hopeful = _hopeful(kept)
     if hopeful:
         bench.ahead.reference.begin()
     for number, one in enumerate(hopeful[:_MOST_PROVED]):

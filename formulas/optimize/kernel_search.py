@@ -6,7 +6,7 @@ attempts. Which kernel is next, and whether there is another round, is the loop'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -31,7 +31,7 @@ from hipscope.formulas.judge.selection import (
     unfinished,
 )
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
-from hipscope.formulas.launches.judge_launches import Judged, judge_launches, judge_shared
+from hipscope.formulas.launches.judge_launches import Judged, SharedTimes, judge_launches, time_shared
 from hipscope.formulas.launches.numbers import RECIPE
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, explain_attempt, kernel_findings
 from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions
@@ -92,15 +92,18 @@ def search_kernel(
                 bench = replace(bench, functions=here, other_files=files)
                 if not earlier.edits(bench.source):
                     return _try_functions(work, bench, kernel, findings, attempts)
-            if work.tells_compiler and work.edits("kernel"):
-                finding = findings[0] if findings else _diagnosis(work, kernel)
-                result = _try_launches(work, bench, finding, attempts, judge_shared)
+            both = work.tells_compiler and work.edits("kernel") and work.edits("launch")
+            shared = time_shared(bench, work.run) if both else SharedTimes()
+            if shared.large:
+                result = _try_launches(
+                    work, bench, kernel, findings, attempts, shared.judged(bench, work.run)
+                )
                 if result is not None:
                     return result
             for finding in findings if work.options.rewriter != "llm" else ():
                 try:
                     result = (
-                        _try_launches(work, bench, finding, attempts)
+                        _try_launches(work, bench, kernel, [finding], attempts)
                         if finding.formula == _OF_LAUNCHES
                         else None
                     )
@@ -115,9 +118,14 @@ def search_kernel(
                 result = _try_variants(work, bench, kernel, findings, attempts)
                 if result is not None:
                     return result
+            if not shared.large:
+                result = _try_launches(
+                    work, bench, kernel, findings, attempts, shared.judged(bench, work.run)
+                )
+                if result is not None:
+                    return result
             if work.tells_compiler and _OF_LAUNCHES not in (f.formula for f in findings):
-                finding = findings[0] if findings else _diagnosis(work, kernel)
-                result = _try_launches(work, bench, finding, attempts)
+                result = _try_launches(work, bench, kernel, findings, attempts)
                 if result is not None:
                     return result
             if work.proposer is not None and findings and work.edits("kernel"):
@@ -156,16 +164,21 @@ def _try_recipes(
 def _try_launches(
     work: Optimizing,
     bench: Bench,
-    finding: Finding,
+    kernel: Kernel,
+    findings: Sequence[Finding],
     attempts: list[Attempt],
-    ask: Callable[[Bench, Run], Iterator[Judged] | str] = judge_launches,
+    judged: Iterator[Judged] | str | None = None,
 ) -> OptimizeResult | None:
-    """The fastest launch edit that is proved and with which the whole program still does the same, or None."""
+    """The fastest launch edit that is proved and with which the whole program still does the same, or None.
+
+    Without any that are `judged`, those of the launch's shape.
+    """
     if not work.edits("launch"):
         return None
-    judged = ask(bench, work.run)
+    finding = findings[0] if findings else _diagnosis(work, kernel)
+    judged = judge_launches(bench, work.run) if judged is None else judged
     if isinstance(judged, str):
-        if finding.formula == _OF_LAUNCHES and ask is judge_launches:
+        if finding.formula == _OF_LAUNCHES:
             attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, sentence(judged), recipe=RECIPE))
         return None
     for one in judged:
