@@ -7,13 +7,13 @@ copied without a computation stays bytes, and so does what integer instructions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.dispatch.access_map import BF16, F16, F32, F64, SITE, SITES, STORED, AccessMap
+from hipscope.accordo.dispatch.access_map import BF16, F16, F32, F64, SITE, SITES, STORED, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.analysis.source.number_types import Element, element_of
 
@@ -23,6 +23,23 @@ _KINDS = (
     (F16, element_of("_Float16")),
     (BF16, element_of("__bf16")),
 )
+
+
+def stores_untyped(
+    pieces: Mapping[int, tuple[Segment, ...]], access: Mapping[int, AccessMap], variables: Iterable[AccessMap]
+) -> bool:
+    """Whether a launch writes bytes of which no declaration says what they are: device variables among them."""
+    written = (
+        access[index].any(WRITTEN, piece.start, piece.end)
+        for index, listed in pieces.items()
+        for piece in listed
+        if not _is_declared(piece)
+    )
+    return any(written) or any(one.any(WRITTEN) for one in variables)
+
+
+def _is_declared(piece: Segment) -> bool:
+    return piece.element.kind == "float" or piece.element.size > 1
 
 
 def with_stored_numbers(
@@ -36,8 +53,7 @@ def with_stored_numbers(
 
 
 def _parts(piece: Segment, access: AccessMap) -> Iterator[Segment]:
-    declared = piece.element.kind == "float" or piece.element.size > 1
-    if declared or not access.any(STORED, piece.start, piece.end):
+    if _is_declared(piece) or not access.any(STORED, piece.start, piece.end):
         yield piece
         return
     stored = access.window(piece.start, piece.end) & STORED

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,7 @@ from hipscope.accordo.reference.run import (
     floats_by_atomics,
     same_bits,
     unless_same,
+    untyped_stores,
     variables_by_atomics,
     widen_spread,
 )
@@ -188,7 +189,11 @@ def _prepare(
     work = settings.work / f"dispatch_{dispatch.id}"
     # Most trials vary a launch of few workgroups, so that they are quick; the captured one if it is small.
     smaller = smaller_launch(dispatch, work / "part")
-    (made,) = replay_all(settings.tool, [twice(dispatch, work / "reference")], cancel=cancel)
+    requests = twice(dispatch, work / "reference")
+    (made,) = replay_all(settings.tool, [requests], cancel=cancel)
+    if made[0].status == "ok" and untyped_stores(made[0], dispatch, pieces_of(dispatch, types)):
+        traced = replay(settings.tool, replace(requests[0], number_kinds=True), cancel=cancel)
+        made = [traced, *made[1:]]
     try:
         captured = _captured(dispatch, made, types, settings, signature)
     except _NotReproducible as reason:
@@ -312,7 +317,8 @@ def _but_for_unspecified(
 
     Raises _NotReproducible, for the `reason` that is known where there are no such bytes, with a race that explains it.
     """
-    requests = thrice(dispatch, settings.work / f"dispatch_{dispatch.id}" / "unspecified")
+    traced, *others = thrice(dispatch, settings.work / f"dispatch_{dispatch.id}" / "unspecified")
+    requests = (replace(traced, number_kinds=True), *others)
     (runs,) = replay_all(settings.tool, [requests], cancel=cancel)
     if len(runs) < len(requests) or any(run.status != "ok" for run in runs):
         raise _NotReproducible(f"{reason}{_race(dispatch, settings, cancel)}")

@@ -22,7 +22,7 @@ from hipscope.accordo.dispatch.access_map import ATOMIC, READ, STORED, WRITTEN, 
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
-from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
+from hipscope.accordo.dispatch.stored_numbers import stores_untyped, with_stored_numbers
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.reference.unspecified import Unspecified, without
 from hipscope.accordo.replay.replay import Replay
@@ -88,6 +88,14 @@ class ReferenceRun:
 def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap]:
     """Where a traced run accessed each buffer."""
     return {b.index: result.access(b.index, b.size) for b in dispatch.buffers}
+
+
+def untyped_stores(
+    result: Replay, dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]]
+) -> bool:
+    """Whether a traced run wrote bytes of which no declaration says what they are."""
+    variables = (result.variable_access(variable) for variable in dispatch.variables)
+    return stores_untyped(pieces, access_of(result, dispatch), variables)
 
 
 def piece_tolerance(

@@ -29,6 +29,7 @@ from hipscope.accordo.reference.run import (
     no_other_places,
     same_bits,
     unless_same,
+    untyped_stores,
     variables_by_atomics,
     widen_spread,
 )
@@ -202,7 +203,8 @@ class Trials:
         # Inputs that the program never had may make the reference loop for ever.
         limit = patience(self.settings.tool, self.captured.result)
         runs = thrice if self.captured.unspecified else twice
-        *first, again = runs(trial.dispatch, out, trial.inputs, limit)
+        traced, *others, again = runs(trial.dispatch, out, trial.inputs, limit)
+        first = (replace(traced, number_kinds=self._untyped), *others)
         # A kernel that was not made for such a launch may race there unseen, and leave what another run does not.
         return *first, replace(again, seed=_NATURAL, sanitize=_CHECKS)
 
@@ -215,6 +217,10 @@ class Trials:
         if trial.defence in _MADE_FOR_NONE:
             return reports[0].message
         return next((r.message for r in reports if r.defect not in self._own_defects), None)
+
+    @cached_property
+    def _untyped(self) -> bool:
+        return untyped_stores(self.captured.result, self.captured.dispatch, self.captured.pieces)
 
     @cached_property
     def _own_defects(self) -> frozenset[Defect]:

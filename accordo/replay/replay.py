@@ -83,6 +83,7 @@ class ReplayRequest:
     poison_fill: Mapping[int, bytes] | None = None
     inputs: Path | None = None
     trace_access: bool = False
+    number_kinds: bool = False  # of a traced run, which then takes several times as long
     profile: bool = False
     timed_only: bool = False
     sanitize: str = ""
@@ -103,6 +104,7 @@ class ReplayRequest:
         if self.inputs is not None:
             argv += ["--inputs", str(self.inputs)]
         argv += ["--trace-access"] if self.trace_access else []
+        argv += ["--number-kinds"] if self.number_kinds else []
         argv += ["--profile"] if self.profile else []
         argv += ["--timed-only"] if self.timed_only else []
         argv += ["--sanitize", self.sanitize] if self.sanitize else []

@@ -90,6 +90,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--poison-fill", action="append", default=[])
     parser.add_argument("--poison-inverted", action="store_true")
     parser.add_argument("--trace-access", action="store_true")
+    parser.add_argument("--number-kinds", action="store_true")
     parser.add_argument("--sanitize")
     options = parser.parse_args(argv)
     dispatch, out = Path(options.dispatch), Path(options.out)

@@ -177,10 +177,14 @@ private:
 
     DispatchResult trace(const PreparedLaunch& launch) {
         AccessMap map(watched());
-        sanitize::NumberKinds kinds([&](std::uint64_t address) { return map.number_at(address); });
-        DispatchResult result = engine_->trace(launch, kinds, [&](const MemoryAccess& access) { map.note(access, kinds.stored()); });
+        DispatchResult result = o_.number_kinds ? trace_kinds(launch, map) : engine_->trace(launch, [&](const MemoryAccess& access) { map.note(access); });
         write_accesses(map);
         return result;
+    }
+
+    DispatchResult trace_kinds(const PreparedLaunch& launch, AccessMap& map) {
+        sanitize::NumberKinds kinds([&](std::uint64_t address) { return map.number_at(address); });
+        return engine_->trace(launch, kinds, [&](const MemoryAccess& access) { map.note(access, kinds.stored()); });
     }
 
     /// The variables of the program that the code object has, by their numbers there.

@@ -47,6 +47,7 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
         if (option == "--trace-access") { o.trace_access = true; continue; }
+        if (option == "--number-kinds") { o.number_kinds = true; continue; }
         if (option == "--profile") { o.profile = true; continue; }
         if (option == "--timed-only") { o.timed_only = true; continue; }
         if (option == "--runs") { o.runs = true; continue; }
@@ -75,7 +76,7 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
     }
     if (o.dispatch.empty() || o.out.empty())
         throw std::runtime_error("usage: hipscope-replay --dispatch DIR --code-object FILE --out DIR [--kernel NAME] "
-                                 "[--profile [--timed-only] --device-config FILE] [--trace-access] [--runs] [--seed N] [--poison N [--poison-inverted] --poison-mask DIR [--poison-fill BUFFER=HEX]...] "
+                                 "[--profile [--timed-only] --device-config FILE] [--trace-access [--number-kinds]] [--runs] [--seed N] [--poison N [--poison-inverted] --poison-mask DIR [--poison-fill BUFFER=HEX]...] "
                                  "[--sanitize all|CHECK,...] [--inputs DIR] [--objdump FILE] [--cache DIR] [--threads N] [--max-seconds S]");
     if (o.profile && o.device_config.empty()) throw std::runtime_error("--profile needs --device-config");
     if (o.profile && !o.sanitize.empty()) throw std::runtime_error("--profile and --sanitize exclude each other");

@@ -17,7 +17,7 @@ struct ReplayOptions {
     std::optional<std::uint64_t> poison;
     bool poison_inverted = false;                    // LDS, scratch and registers only
     std::map<std::size_t, std::string> poison_fill;  // by buffer: bytes to repeat instead of random ones
-    bool trace_access = false, profile = false;
+    bool trace_access = false, number_kinds = false, profile = false;
     bool timed_only = false;  // what the launch leaves in memory does not matter
     bool runs = false;  // write what changed and where accesses were, instead of whole buffers and maps
     double max_seconds = 0;  // 0: no limit

@@ -135,6 +135,20 @@ std::string_view fault_name(FaultKind kind) {
     return "other";
 }
 
+/// Passes every access on.
+class TracingObserver {
+public:
+    static constexpr bool active = true;
+    explicit TracingObserver(const std::function<void(const MemoryAccess&)>& observe) : observe_(observe) {}
+    void accessed(std::uint32_t, MemoryAccess& access) {
+        access.spell_out();
+        observe_(access);
+    }
+
+private:
+    const std::function<void(const MemoryAccess&)>& observe_;
+};
+
 class Engine::Run {
 public:
     /// Profiled when one XCD is to be timed.
@@ -531,6 +545,10 @@ bool Engine::may_run_twice(const PreparedLaunch& launch) const {
 bool Engine::code_is_cold(const PreparedLaunch& launch) {
     const bool first = launched_.emplace(launch.launch.object->code, launch.launch.kernel->entry).second;
     return first && !settings_.code_in_caches;
+}
+
+DispatchResult Engine::trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe) {
+    return Run(*this, launch, std::nullopt).alone(TracingObserver(observe));
 }
 
 DispatchResult Engine::trace(const PreparedLaunch& launch, sanitize::NumberKinds& kinds, const std::function<void(const MemoryAccess&)>& observe) {

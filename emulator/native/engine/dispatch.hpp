@@ -69,7 +69,9 @@ public:
     Engine(Memory& memory, const EngineSettings& settings, std::optional<TimingConstants> timing);
 
     DispatchResult run(const PreparedLaunch& launch, bool profile);
-    /// Run on one thread and call `observe` for every memory access, in the order of execution; `kinds` follows what it stores.
+    /// Run on one thread and call `observe` for every memory access, in the order of execution.
+    DispatchResult trace(const PreparedLaunch& launch, const std::function<void(const MemoryAccess&)>& observe);
+    /// The same, several times as slow; `kinds` follows what is stored.
     DispatchResult trace(const PreparedLaunch& launch, sanitize::NumberKinds& kinds, const std::function<void(const MemoryAccess&)>& observe);
     /// Run on one thread under the sanitizers; `observe`, if there is one, gets every memory access as in `trace`.
     DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe = {});

@@ -108,7 +108,9 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Replay:
         (str(replay_executable()),), ("--objdump", str(toolchain.objdump)), timeout_s=60.0, batches=True
     )
     launch = read_dispatch(folder / "captures" / "dispatch_1")
-    return replay(tool, ReplayRequest(launch, launch.code_object, folder / "out", trace_access=True))
+    return replay(
+        tool, ReplayRequest(launch, launch.code_object, folder / "out", trace_access=True, number_kinds=True)
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -203,7 +203,9 @@ def test_what_goes_wrong_under_the_sanitizers_ends_nothing(
 def test_a_run_under_the_sanitizers_leaves_the_same_and_tells_of_the_same_accesses(
     captured: CapturedDispatch, tool: ReplayTool, tmp_path: Path
 ) -> None:
-    plain = ReplayRequest(captured, captured.code_object, tmp_path / "plain", trace_access=True)
+    plain = ReplayRequest(
+        captured, captured.code_object, tmp_path / "plain", trace_access=True, number_kinds=True
+    )
     checked = ReplayRequest(
         captured, captured.code_object, tmp_path / "checked", trace_access=True, sanitize="all"
     )
