@@ -27,13 +27,14 @@ NAME = "shared_items"
 
 _LANES = (4, 8, 16, 32, 64)
 _MOST = 3  # numbers of lanes that are timed
+_NARROW = 32  # lanes of a wave on other devices, of AMD and of NVIDIA
 _FULL = 8  # waves on a SIMD: with as many, more lanes bring nothing but shorter loops
 
+Seen = Sequence[tuple[Sides, Sides]]
+"""The recorded launches: workgroups, and the shape of one."""
 
-Shapes = Sequence[tuple[Sides, Sides]]
 
-
-def shared_ways(bench: Bench, seen: Shapes) -> list[SharedKernel] | str:
+def shared_ways(bench: Bench, seen: Seen) -> list[SharedKernel] | str:
     """The kernel with its outermost loops shared, and with those inside of them; or why there is no such text."""
     source, kernel = bench.original, bench.kernel
     workgroups = {w for _, w in seen}
@@ -51,7 +52,7 @@ def shared_ways(bench: Bench, seen: Shapes) -> list[SharedKernel] | str:
 
 
 def shared_edits(
-    bench: Bench, ways: Sequence[SharedKernel], launches: Sequence[KernelLaunch], seen: Shapes
+    bench: Bench, ways: Sequence[SharedKernel], launches: Sequence[KernelLaunch], seen: Seen
 ) -> list[LaunchEdit] | str:
     """An edit for each way and number of lanes that the recorded launches leave room for, or why there is none."""
     source, kernel = bench.original, bench.kernel
@@ -65,12 +66,13 @@ def shared_edits(
     host = more_workgroups(source, parse(source), kernel.name, len(sites), constant)
     if isinstance(host, str):
         return host
-    lanes = [n for n in _LANES if workgroup[0] % n == 0 and _room(bench, seen, n)]
+    fitting = (n for n in _LANES if n <= bench.facts.wave_size and workgroup[0] % n == 0)
+    lanes = [n for n in fitting if _room(bench, seen, n)]
     lanes = lanes[:: max(1, -(-len(lanes) // _MOST))]
     return [_edit(bench, way, host, constant, n, seen) for way in ways for n in lanes]
 
 
-def _room(bench: Bench, seen: Shapes, lanes: int) -> bool:
+def _room(bench: Bench, seen: Seen, lanes: int) -> bool:
     """Whether with half as many lanes some launch has less than a full device."""
     device = bench.session.profile.device
     full = device.compute_units * device.simds_per_cu * _FULL
@@ -84,7 +86,7 @@ def _edit(
     host: Sequence[Splice],
     constant: str,
     lanes: int,
-    seen: Shapes,
+    seen: Seen,
 ) -> LaunchEdit:
     source, kernel = bench.original, bench.kernel
     style = style_of(source, kernel)
@@ -104,9 +106,9 @@ def _edit(
         f"{lanes} times the waves, loops of a {lanes}th of the steps, and lanes that read neighbouring elements; the "
         "order of sums changes"
     )
-    return LaunchEdit(
-        bench.source, text, title, shapes, recipe=NAME, assumes=shared.assumes, expected=expected
-    )
+    wide = (f"a wave of the device has {lanes} lanes",) if lanes > _NARROW else ()
+    assumes = (*shared.assumes, *wide)
+    return LaunchEdit(bench.source, text, title, shapes, recipe=NAME, assumes=assumes, expected=expected)
 
 
 def _top(node: Node) -> Node:

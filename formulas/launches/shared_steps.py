@@ -28,6 +28,7 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names, changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type, only_statement
+from hipscope.formulas.propose.recipes.shared.loop_elements import is_steady
 from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
 
 Kind = Literal["sum", "bits", "least", "best"]
@@ -129,8 +130,7 @@ def _shared(
         raise CannotShare("where it ends is stored to in it")
     _check_atomics(node, memory.atomic, kernel)
     stored = _elements(node, counter, memory.stored - memory.atomic, kernel)
-    declared = {name for name, _, _ in declarations_in(body)}
-    carried = _carried(body, counter, kernel, types, declared)
+    carried = _carried(body, counter, kernel, types)
     if not carried and not stored and not memory.atomic:
         raise CannotShare("it neither adds up nor stores anything")
     return SharedLoop(node, counter, begin, update, step, carried, stored)
@@ -254,21 +254,17 @@ def _elements(
     for use in kernel.subscripts:
         if use.base not in stored or not _inside(use.node, loop):
             continue
-        if (
-            len(use.indices) != 1
-            or use.node.type != "subscript_expression"
-            or not _added(use.indices[0], counter)
-        ):
+        own = len(use.indices) == 1 and use.node.type == "subscript_expression"
+        index = use.indices[0]
+        # What the counter is added to stays the same: else two steps may come to one element.
+        steady = is_steady([index], kernel) and not (names_in(index) - {counter}) & changed_within(loop)
+        if not own or not steady or not _added(index, counter):
             raise CannotShare(f"`{text_of(use.node)}` may be the same element in several steps")
         text = _with_counter(use.node, counter)
         if found.setdefault(use.base, text) != text:
             raise CannotShare(f"its steps use several elements of `{use.base}`, which they write")
     if found.keys() != stored:
         raise CannotShare("something else may be stored to in it")
-    if any(n.type in LOOPS for n in walk(child_of(loop, "body"))) and found:
-        names = {name for name, new in changed_names(child_of(loop, "body")) if not new}
-        if any(name in text for text in found.values() for name in names):
-            raise CannotShare("which elements it writes changes within a step")
     return tuple(found.items())
 
 
@@ -306,15 +302,9 @@ def _carried(
     counter: str,
     kernel: KernelSyntax,
     types: Mapping[tuple[int, int], str],
-    declared: set[str],
 ) -> tuple[Carried, ...]:
     """What is carried from step to step, each in a way that lanes can put together. Raises CannotShare."""
-    outside = {name for name, new in changed_names(body) if not new} - declared
-    outside -= {
-        p.name for p in kernel.parameters if p.pointer
-    }  # what changes one of them has no known stores
-    own = {name for name, _, _ in declarations_in(kernel.body_node)}
-    outside -= {s.base for s in kernel.subscripts if s.node.type == "subscript_expression"} - own
+    outside = _changed_outside(body, kernel)
     found: dict[str, Carried] = {}
     explained: set[int] = set()
     for statement in _statements(body):
@@ -353,6 +343,27 @@ def _carried(
             continue
         typed.append(Carried(one.name, one.kind, one.operator, kinds[one.name], places, one.counter))
     return tuple(typed)
+
+
+def _changed_outside(body: Node, kernel: KernelSyntax) -> set[str]:
+    """The variables from outside of a loop that its steps change. Raises CannotShare where a name has two meanings."""
+    changed = {name for name, new in changed_names(body) if not new}
+    # Pointers: what changes one of them has no known stores. Arrays of the file are no variables of the thread.
+    changed -= {p.name for p in kernel.parameters if p.pointer}
+    own = {name for name, _, _ in declarations_in(kernel.body_node)}
+    changed -= {s.base for s in kernel.subscripts if s.node.type == "subscript_expression"} - own
+    declared = {name for name, _, _ in declarations_in(body)}
+    around = {body.id, *(a.id for a in ancestors(body, kernel.body_node)), kernel.body_node.id}
+    seen = {
+        name
+        for name, _, declaration in declarations_in(kernel.body_node)
+        if not _inside(declaration, body)
+        and declaration.parent is not None
+        and declaration.parent.id in around
+    } | {p.name for p in kernel.parameters}
+    if hidden := sorted(changed & declared & seen):
+        raise CannotShare(f"`{hidden[0]}` is declared in it and outside of it")
+    return changed - declared
 
 
 def _statements(body: Node) -> Iterator[Node]:

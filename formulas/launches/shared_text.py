@@ -12,21 +12,22 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, TOGETHER, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import TOGETHER, called, child_of, declarations_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
+from hipscope.formulas.launches.one_lane_stores import CannotSeparate, one_lane_stores, written_by
 from hipscope.formulas.launches.shared_items import shared_items
 from hipscope.formulas.launches.shared_steps import Carried, SharedLoop, shared_loops
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     at_start,
+    changed_names,
     indentation,
     line_start,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.loop_elements import Around, around
-from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
+from hipscope.formulas.propose.recipes.shared.loop_elements import Around, around, assumption
 from hipscope.formulas.propose.recipes.shared.thread_renumbering import LANE_FUNCTIONS
 from hipscope.formulas.propose.splice import Splice
 
@@ -40,12 +41,8 @@ _SHUFFLED = frozenset(
 
 
 _UNSEEN = ("gnu_asm_expression", "lambda_expression")
-_LOOSE = (
-    "binary_expression",
-    "conditional_expression",
-    "assignment_expression",
-)  # bind less than a sum, or may
-_LEAVES = ("return_statement", "break_statement", "continue_statement", "goto_statement")
+# What binds less than a sum, or may.
+_LOOSE = ("binary_expression", "conditional_expression", "assignment_expression")
 
 
 @dataclass(frozen=True)
@@ -87,9 +84,10 @@ def share_kernel(
                     return f"`{name}` of type `{kind}` cannot be handed from lane to lane"
     if (why := _crossed(loops, kernel)) is not None:
         return why
-    stores = _stores(kernel, loops, facts)
-    if isinstance(stores, str):
-        return stores
+    try:
+        stores = one_lane_stores(kernel, [loop.node for loop in loops], facts)
+    except CannotSeparate as reason:
+        return str(reason)
     style = style_of(source, kernel)
     lane = style.fresh("lane")
     first = f"const int {lane} = threadIdx.x % {lanes};"
@@ -98,23 +96,17 @@ def share_kernel(
         splices += _shared(source, loop, style, lane, lanes)
     for run in stores:
         splices += _alone(source, run, style, lane)
-    written = sorted({base for loop in loops for base, _ in loop.stored} | _written(stores, kernel, facts))
-    apart = [base for base in written if base not in facts.promised and not _promised(base, kernel)]
-    assumes = [
-        f"no launch of `{kernel.name}` lets another argument overlap `{base}` (none did in the recorded ones)"
-        for base in apart
-    ]
-    return SharedKernel(tuple(splices), tuple(loops), tuple(assumes))
-
-
-def _promised(base: str, kernel: KernelSyntax) -> bool:
-    parameter = kernel.parameter(base)
-    return parameter is not None and "restrict" in parameter.type
+    written = {base for loop in loops for base, _ in loop.stored} | written_by(stores, kernel, facts)
+    assumes = assumption(sorted(written), kernel, facts)
+    return SharedKernel(tuple(splices), tuple(loops), assumes)
 
 
 def _refusal(kernel: KernelSyntax) -> str | None:
     if kernel.barriers or kernel.shared:
         return "the threads of a workgroup already work together (LDS or barriers)"
+    own = {name for name, _, _ in declarations_in(kernel.body_node)} | {p.name for p in kernel.parameters}
+    if elsewhere := sorted(changed_names(kernel) - own):
+        return f"`{elsewhere[0]}`, which it changes, is no variable of the kernel"
     if kernel.through.opaque:
         return kernel.through.opaque[0].sentence
     if kernel.through.together:
@@ -151,134 +143,6 @@ def _same_head(one: SharedLoop, other: SharedLoop) -> bool:
     return text_of(one.begin) == text_of(other.begin) and one.step == other.step
 
 
-def _stores(kernel: KernelSyntax, loops: Sequence[SharedLoop], facts: LaunchFacts) -> list[list[Node]] | str:
-    """Runs of statements that store something outside of the shared loops: one lane makes them."""
-    shared = {loop.node.id for loop in loops}
-    runs: list[list[Node]] = []
-    reason = _collect(kernel.body_node, shared, kernel, facts, runs)
-    if reason is not None:
-        return reason
-    written = _written(runs, kernel, facts)
-    inside = {n.id for run in runs for s in run for n in walk(s)}
-    if not written:
-        return runs
-    begin = min(run[0].start_byte for run in runs)
-    repeated = [a.start_byte for run in runs for a in _loops_around(run[0], kernel)]
-    begin = min([begin, *repeated])
-    alone = facts.promised | facts.disjoint | {p.name for p in kernel.parameters if "restrict" in p.type}
-    for node in walk(kernel.body_node):
-        if (
-            node.start_byte < begin
-            or node.id in inside
-            or node.type not in ("identifier", "field_expression")
-        ):
-            continue
-        if text_of(node) in written:
-            return f"line {node.start_point.row + 1} may read what one lane has stored"
-    for use in kernel.subscripts:
-        if use.node.id not in inside and use.node.start_byte >= begin and not written <= alone:
-            return f"line {use.node.start_point.row + 1} may read what one lane has stored"
-    return runs
-
-
-def _loops_around(node: Node, kernel: KernelSyntax) -> Iterator[Node]:
-    outer = node.parent
-    while outer is not None and outer.id != kernel.body_node.id:
-        if outer.type in LOOPS:
-            yield outer
-        outer = outer.parent
-
-
-def _written(runs: Sequence[Sequence[Node]], kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
-    return {base for run in runs for s in run for base in memory_of(kernel, facts, (s,)).stored or ()}
-
-
-def _collect(
-    block: Node, shared: set[int], kernel: KernelSyntax, facts: LaunchFacts, runs: list[list[Node]]
-) -> str | None:
-    """Add the storing statements of a block, those side by side as one run; or why one lane cannot make them."""
-    run: list[Node] = []
-    for statement in block.named_children:
-        if statement.id in shared or statement.type == "comment":
-            continue
-        memory = memory_of(kernel, facts, (statement,))
-        holds = any(n.id in shared for n in walk(statement))
-        if memory.stored is None:
-            return f"line {statement.start_point.row + 1} may store something in a way that is not seen"
-        if not memory.stored:
-            run = []
-        elif holds or (_changes(statement) and statement.type != "expression_statement"):
-            run = []
-            parts = [statement] if statement.type == "compound_statement" else _bodies(statement)
-            if not parts:
-                return f"line {statement.start_point.row + 1} stores, and sets what all lanes need"
-            for part in parts:
-                inner = part if part.type == "compound_statement" else None
-                reason = (
-                    _collect(inner, shared, kernel, facts, runs)
-                    if inner is not None
-                    else _single(part, shared, kernel, facts, runs)
-                )
-                if reason is not None:
-                    return reason
-        elif _changes(statement):
-            return f"line {statement.start_point.row + 1} stores, and sets what all lanes need"
-        else:
-            if not run:
-                runs.append(run)
-            run.append(statement)
-    return None
-
-
-def _single(
-    statement: Node, shared: set[int], kernel: KernelSyntax, facts: LaunchFacts, runs: list[list[Node]]
-) -> str | None:
-    """The same for the only statement of an `if` or a loop."""
-    if statement.id in shared or not memory_of(kernel, facts, (statement,)).stored:
-        return None
-    parts = _bodies(statement)
-    if not parts:
-        if _changes(statement):
-            return f"line {statement.start_point.row + 1} stores, and sets what all lanes need"
-        runs.append([statement])
-        return None
-    for part in parts:
-        reason = (
-            _collect(part, shared, kernel, facts, runs)
-            if part.type == "compound_statement"
-            else _single(part, shared, kernel, facts, runs)
-        )
-        if reason is not None:
-            return reason
-    return None
-
-
-def _bodies(statement: Node) -> list[Node]:
-    """What a statement holds: the branches of an `if`, the body of a loop."""
-    parts = [statement.child_by_field_name(name) for name in ("consequence", "alternative", "body")]
-    found = [p for p in parts if p is not None]
-    return [n for p in found for n in (p.named_children if p.type == "else_clause" else [p])]
-
-
-def _changes(statement: Node) -> bool:
-    """Whether it sets variables that it does not declare itself, declares some for what follows, or leaves."""
-    if statement.type == "declaration" or any(n.type in _LEAVES for n in walk(statement)):
-        return True
-    own: set[str] = set()
-    for node in walk(statement):
-        if node.type == "declaration":
-            own |= set().union(*(names_in(d) for d in node.children_by_field_name("declarator")))
-    targets = set()
-    for node in walk(statement):
-        if node.type in ("assignment_expression", "update_expression"):
-            target = child_of(node, "left" if node.type == "assignment_expression" else "argument")
-            while target.type == "field_expression" and "->" not in text_of(target):
-                target = child_of(target, "argument")
-            if target.type == "identifier":
-                targets.add(text_of(target))
-    return bool(targets - own)
-
-
 def _shared(source: bytes, loop: SharedLoop, style: Style, lane: str, lanes: str) -> list[Splice]:
     """One loop of which each lane makes a part, and what puts the parts together."""
     begin, step = text_of(loop.begin), loop.step
@@ -286,17 +150,8 @@ def _shared(source: bytes, loop: SharedLoop, style: Style, lane: str, lanes: str
     summand = begin if loop.begin.type not in _LOOSE or _is_sum(loop.begin) else f"({begin})"
     first = ahead if begin == "0" else f"{summand} + {ahead}"
     by = f"{lanes} * {step}" if step else lanes
-    begun = [
-        name
-        for one in loop.carried
-        if one.kind == "sum" and not _begins_with_zero(one, loop)
-        for name in [one.name]
-    ]
-    before = []
-    if len(begun) == 1:
-        before = [f"if ({lane} != 0) {begun[0]} = 0;"]
-    elif begun:
-        before = [f"if ({lane} != 0) {' = '.join(begun)} = 0;"]
+    begun = [c.name for c in loop.carried if c.kind == "sum" and not _begins_with_zero(c, loop)]
+    before = [f"if ({lane} != 0) {' = '.join(begun)} = 0;"] if begun else []
     after = list(_together(loop.carried, style, lanes))
     splices = [
         Splice(loop.begin.start_byte, loop.begin.end_byte, first.encode("utf-8", "surrogateescape")),

@@ -99,6 +99,10 @@ def test_a_sum_that_begins_with_something_begins_with_it_once() -> None:
         ("float s = 0;\nfor (int k = 0; k < m; ++k) s += a[k];\nout[i] = s;\ns += out[0];\nout[i] = s;", "may read"),
         ("float s = 0;\nfor (int k = 0; k < m; ++k) s += a[k];\nout[i] = s;\nif (*out > 1) s = 0;", "may store"),
         ('float s = 0;\nfor (int k = 0; k < m; ++k) s += a[k];\nprintf("%f", s);\nout[i] = s;', "prints"),
+        ("for (int k = 0; k < m; ++k) { int d = k % 3; out[i * m + k + d] = a[k]; }", "same element"),
+        ("for (int k = 0; k < m; ++k) out[k + (int)a[k]] = a[k];", "same element"),
+        ("float s = 0;\nfor (int k = 0; k < m; ++k) { s += a[k]; { float s = 1; s += a[0]; } }", "declared in it"),
+        ("float s = 0;\nfor (int k = 0; k < m; ++k) s += a[k];\ntotal += s;\nout[i] = s;", "no variable of the kernel"),
         ("double v[4];\nfor (int k = 0; k < m; ++k) v[k % 4] = a[k];\nout[i] = v[1];", "carried|stored"),
     ],
 )  # fmt: skip

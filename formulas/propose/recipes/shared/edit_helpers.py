@@ -373,8 +373,13 @@ def _are_integers(operands: Iterable[Node], kernel: KernelSyntax) -> bool:
 
 def changed_names(kernel: KernelSyntax) -> set[str]:
     """Variables that the kernel assigns (or members of), increments or takes the address of once they are declared."""
+    return assigned_in(kernel.body_node)
+
+
+def assigned_in(statement: Node) -> set[str]:
+    """The same of a statement."""
     names: set[str] = set()
-    for node in walk(kernel.body_node):
+    for node in walk(statement):
         target = None
         if node.type == "assignment_expression":
             target = node.child_by_field_name("left")
