@@ -6,7 +6,7 @@ attempts. Which kernel is next, and whether there is another round, is the loop'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -94,16 +94,15 @@ def search_kernel(
                     return _try_functions(work, bench, kernel, findings, attempts)
             both = work.tells_compiler and work.edits("kernel") and work.edits("launch")
             shared = time_shared(bench, work.run) if both else SharedTimes()
+            first = findings[0] if findings else _diagnosis(work, kernel)
             if shared.large:
-                result = _try_launches(
-                    work, bench, kernel, findings, attempts, shared.judged(bench, work.run)
-                )
+                result = _first_launched(work, bench, first, shared.judged(bench, work.run), attempts)
                 if result is not None:
                     return result
             for finding in findings if work.options.rewriter != "llm" else ():
                 try:
                     result = (
-                        _try_launches(work, bench, kernel, [finding], attempts)
+                        _try_launches(work, bench, finding, attempts)
                         if finding.formula == _OF_LAUNCHES
                         else None
                     )
@@ -119,13 +118,11 @@ def search_kernel(
                 if result is not None:
                     return result
             if not shared.large:
-                result = _try_launches(
-                    work, bench, kernel, findings, attempts, shared.judged(bench, work.run)
-                )
+                result = _first_launched(work, bench, first, shared.judged(bench, work.run), attempts)
                 if result is not None:
                     return result
             if work.tells_compiler and _OF_LAUNCHES not in (f.formula for f in findings):
-                result = _try_launches(work, bench, kernel, findings, attempts)
+                result = _try_launches(work, bench, first, attempts)
                 if result is not None:
                     return result
             if work.proposer is not None and findings and work.edits("kernel"):
@@ -162,25 +159,23 @@ def _try_recipes(
 
 
 def _try_launches(
-    work: Optimizing,
-    bench: Bench,
-    kernel: Kernel,
-    findings: Sequence[Finding],
-    attempts: list[Attempt],
-    judged: Iterator[Judged] | str | None = None,
+    work: Optimizing, bench: Bench, finding: Finding, attempts: list[Attempt]
 ) -> OptimizeResult | None:
-    """The fastest launch edit that is proved and with which the whole program still does the same, or None.
-
-    Without any that are `judged`, those of the launch's shape.
-    """
+    """The fastest launch shape that is proved and with which the whole program still does the same, or None."""
     if not work.edits("launch"):
         return None
-    finding = findings[0] if findings else _diagnosis(work, kernel)
-    judged = judge_launches(bench, work.run) if judged is None else judged
+    judged = judge_launches(bench, work.run)
     if isinstance(judged, str):
         if finding.formula == _OF_LAUNCHES:
             attempts.append(unjudged(finding, "", Outcome.NO_RECIPE, sentence(judged), recipe=RECIPE))
         return None
+    return _first_launched(work, bench, finding, judged, attempts)
+
+
+def _first_launched(
+    work: Optimizing, bench: Bench, finding: Finding, judged: Iterable[Judged], attempts: list[Attempt]
+) -> OptimizeResult | None:
+    """The first accepted launch edit with which the whole program still does the same, or None; each is an attempt."""
     for one in judged:
         judgement = one.judgement
         if judgement.accepted and one.whole is not None:
