@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types as lsp
+from pygls.protocol import default_converter
 
 from hipscope.analysis.system.allowed_folders import allow_folder
 from hipscope.server.app import create_server
@@ -40,6 +41,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
 }
 SAVED = ("hipscope.toml", "data.csv")
 STALE = "stale, profile again"
+CONVERTER = default_converter()  # type: ignore[no-untyped-call]
 
 host, alpha, beta, moved = (st.integers(0, 1) for _ in range(4))
 
@@ -89,6 +91,8 @@ class Session:
         self.documents: dict[str, tuple[int, str]] = {}
         self.shown: dict[str, list[Any]] = {}
         self.watched: set[str] = set()
+        # A converter compiles a function for each class that it meets; those of an earlier session are as good.
+        self.server.protocol._converter = CONVERTER
         self.server.protocol.set_writer(self, include_headers=False)
 
     def write(self, data: bytes) -> None:
@@ -289,6 +293,9 @@ def run(sequence: list[Step], fake: ModuleType) -> None:
         patch.setattr("hipscope.server.features.documents._QUIET_SECONDS", 0.0)
         patch.setattr("hipscope.server.features.commands.profile.run_worker", nothing)
         patch.setattr("hipscope.server.jobs.jobs.Spare.keep", nothing)
+        # Full collections of all that pytest holds.
+        for module in ("lifecycle", "documents", "commands.profile"):
+            patch.setattr(f"hipscope.server.features.{module}.set_aside_what_stays", lambda: None)
         allow_folder(folder)
         asyncio.run(follow(sequence, folder, fake))
 
