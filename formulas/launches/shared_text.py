@@ -40,6 +40,7 @@ _SHUFFLED = frozenset(
 )  # fmt: skip
 
 
+_PASSED = ("declaration", "expression_statement", "comment", "preproc_call")
 _UNSEEN = ("gnu_asm_expression", "lambda_expression")
 # What binds less than a sum, or may.
 _LOOSE = ("binary_expression", "conditional_expression", "assignment_expression")
@@ -172,7 +173,7 @@ def _begins_with_zero(one: Carried, loop: SharedLoop) -> bool:
     before = loop.node.prev_named_sibling
     name = re.escape(one.name)
     zero = r"(0|0?\.0?[fF]?|0\.0*[fF]?|\w+\(0(\.0*)?[fF]?\)|\(\w+\)\s*0(\.0*)?[fF]?)"
-    while before is not None and before.type in ("declaration", "expression_statement", "comment"):
+    while before is not None and before.type in _PASSED:
         text = " ".join(text_of(before).split())
         if re.search(rf"(^|[\s,*]){name}\s*(=\s*{zero}|\{{\s*(0\.?0*[fF]?)?\s*\}})\s*[,;]", text):
             return True

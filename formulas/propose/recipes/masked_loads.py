@@ -80,7 +80,7 @@ class _Branch:
     given: list[str]
     lines: list[str] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
-    types: dict[str, str] = field(default_factory=dict)
+    types: dict[str, frozenset[str]] = field(default_factory=dict)
     known: dict[str, tuple[str, str | None, frozenset[str]]] = field(default_factory=dict)
     within: dict[str, str | None] = field(default_factory=dict)
     masked: dict[str, None] = field(default_factory=dict)
@@ -284,7 +284,7 @@ def _names_the_load(branch: _Branch, loaded: str, kind: str, written: int, name:
         return False
     branch.lines[-1] = f"const {kind} {name} = {branch.lines[-1].removeprefix(first)}"
     branch.changed(name)
-    branch.types[name] = kind
+    branch.types[name] = frozenset({kind})
     branch.given.remove(loaded)
     branch.known = {t: (name, *k[1:]) if k[0] == loaded else k for t, k in branch.known.items()}
     return True
@@ -309,7 +309,7 @@ def _assignment(branch: _Branch, node: Node, mask: str) -> None:
         branch.lines.append(f"{name} = {value};")
         return
     counted = steps or child_of(node, "right").type == "number_literal"
-    if counted or branch.types.get(value) == kind:  # loaded just before, as it is
+    if counted or kind in branch.types.get(value, ()):  # loaded just before, as it is
         branch.lines.append(f"{name} = {mask} ? {value} : {name};")
         return
     after = branch.fresh(f"next_{name}")
@@ -427,9 +427,9 @@ def _loaded(branch: _Branch, load: Subscript, mask: str | None) -> str:
             branch.masked[load.base] = None
         indices = [i if i == "0" else f"{mask} ? {i} : 0" for i in indices]
     name = branch.fresh(f"{load.base.rpartition('.')[2]}_value")
-    branch.types[name] = kind
-    branch.known[text] = (name, mask, names_in(load.node))
     spelled = spelled_element(load.base, kind, kernel)
+    branch.types[name] = frozenset({kind, spelled})
+    branch.known[text] = (name, mask, names_in(load.node))
     branch.lines.append(f"const {spelled} {name} = {load.base}{''.join(f'[{i}]' for i in indices)};")
     return name
 

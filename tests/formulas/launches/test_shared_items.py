@@ -77,6 +77,11 @@ def test_a_sum_that_begins_with_something_begins_with_it_once() -> None:
     assert "  if (lane != 0) s = 0;\n  for (int k = lane;" in shared(kernel(body))
 
 
+def test_a_sum_that_begins_with_zero_above_a_pragma_is_not_set_again() -> None:
+    body = "float s = 0;\n#pragma unroll 4\nfor (int k = 0; k < m; ++k) s += a[k];\nout[i] = s;"
+    assert "!= 0" not in shared(kernel(body))
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

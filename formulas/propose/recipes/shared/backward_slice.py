@@ -84,8 +84,11 @@ class Slice:
         if statement.type == "if_statement":
             return self._branch(statement)
         if statement.type == "compound_statement":
+            declared = len(self.declarations)
             inside = self._arm(statement)
-            return ["{", *(self.step + line for line in inside), "}"] if inside else []
+            if len(self.declarations) == declared:  # nothing that the block would hide
+                return inside
+            return ["{", *(self.step + line for line in inside), "}"]
         loads = self._loads_in(statement)
         if not self._wanted(statement):
             return [line for load in loads for line in self._load(load, statement)]

@@ -19,7 +19,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.toolchain.code_object import KernelMetadata
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
 from hipscope.formulas.propose.recipes import (
     Recipe,
@@ -108,6 +108,7 @@ def facts_of(data: dict[str, Any]) -> LaunchFacts:
         member_pointers=data.get("member_pointers", {}),
         member_numbers=data.get("member_numbers", {}),
         needs=metadata(**needs) if needs is not None else None,
+        types=SourceTypes(elements=data.get("elements", {})),
     )
 
 

@@ -1,0 +1,14 @@
+// facts: {"launches": [[[64, 1, 1], [64, 1, 1], {}, {"in": 16384}]], "elements": {"in": "float"}}
+#include <hip/hip_runtime.h>
+
+template <typename T>
+__global__ void pick(T* out, const T* in, int n) {
+  __shared__ int row[2];
+  const int x = threadIdx.x;
+  row[x & 1] = x;
+  __syncthreads();
+  T value = 1;
+  if (x < n) value = in[row[1] * n + x];
+  out[x] = value;
+}
+template __global__ void pick<float>(float*, const float*, int);
