@@ -31,7 +31,7 @@ from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse_expression, span_of
 from hipscope.analysis.source.struct_layout import Definitions, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax, Opaque, Subscript, Through
-from hipscope.analysis.source.thread_dependence import thread_dependent_names
+from hipscope.analysis.source.thread_dependence import thread_variables
 
 _BUILT_INS = re.compile(r"\b(threadIdx|blockIdx|hipThreadIdx|hipBlockIdx|__lane_id)")
 _WORDS = sorted({word for name in NUMBER_TYPES for word in name.split()} | {"auto", "signed", "ptrdiff_t"})
@@ -91,10 +91,12 @@ def see_through(
     varying = frozenset(
         name for name, listed in callables.macros.items() if any(_BUILT_INS.search(m.text) for m in listed)
     )
+    variables = thread_variables(kernel.body_node, varying)
     return replace(
         kernel,
         subscripts=tuple(sorted(found, key=lambda s: s.span.start)),
-        thread_dependent=kernel.thread_dependent | thread_dependent_names(kernel.body_node, varying),
+        thread_dependent=kernel.thread_dependent | variables.names,
+        alike=kernel.alike & variables.alike,
         through=Through(
             meanings,
             tuple(opaque),

@@ -36,7 +36,7 @@ from hipscope.analysis.source.syntax import (
     Span,
     Subscript,
 )
-from hipscope.analysis.source.thread_dependence import divergence, thread_dependent_names
+from hipscope.analysis.source.thread_dependence import divergence, thread_variables
 
 _LANGUAGE = Language(tree_sitter_cuda.language())
 
@@ -291,7 +291,7 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
         if outer.type == "template_declaration":
             head = squeeze(text_of(child_of(outer, "parameters"))) + head
     kind = definition.child_by_field_name("type")
-    dependent = thread_dependent_names(body, varying)
+    dependent = thread_variables(body, varying)
     parameters = tuple(
         _parameter(p)
         for p in child_of(declarator, "parameters").named_children
@@ -315,7 +315,9 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
         shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
         subscripts=tuple(s for n in walk(body) if (s := _subscript(n)) is not None),
         barriers=tuple(
-            Barrier(span_of(n), divergence(n, body, dependent)) for n in walk(body) if called(n) in BARRIERS
+            Barrier(span_of(n), divergence(n, body, dependent.names, dependent.alike))
+            for n in walk(body)
+            if called(n) in BARRIERS
         ),
         atomics=tuple(
             _atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))
@@ -325,7 +327,8 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
             for n in walk(body)
             if n.type in LOOPS and n.child_by_field_name("body") is not None
         ),
-        thread_dependent=dependent,
+        thread_dependent=dependent.names,
+        alike=dependent.alike,
         body_node=body,
         member=member,
         state=_outer_names(body, parameters) if member else frozenset(),

@@ -5,6 +5,10 @@ Takes the body of a kernel, gives names and reasons. Cautious: what may differ c
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import (
@@ -13,11 +17,15 @@ from hipscope.analysis.source.nodes import (
     ancestors,
     called,
     child_of,
+    declarations_in,
     declared_name,
     squeeze,
     text_of,
     walk,
 )
+
+Alike = frozenset[tuple[str, int]]
+"""Uses of variables: their names, and the bytes that they begin at."""
 
 _THREAD_SOURCES = frozenset(
     {
@@ -34,31 +42,79 @@ _UNIFORM_CALLS = BARRIERS | frozenset(
 )
 
 
-def thread_dependent_names(body: Node, known: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Variables whose value may differ between threads of one workgroup (flow-insensitive, so rather too many).
+@dataclass(frozen=True)
+class ThreadVariables:
+    """`names` of variables whose value may differ between threads of one workgroup; `alike` are uses of such a name,
+    with their bytes, that are another variable of that name, which is the same for all threads."""
 
-    `known` are names that do so to begin with.
+    names: frozenset[str]
+    alike: Alike
+
+
+def thread_variables(body: Node, known: frozenset[str] = frozenset()) -> ThreadVariables:
+    """What may differ between threads (flow-insensitive, so rather too much). `known` are names that do to begin with.
+
+    A counter `i` of two loops is two variables.
     """
-    dependent: set[str] = set(known)
+    scopes = _scopes(body, known)
+    uses = [n for n in walk(body) if n.type == "identifier"]
+    names = set(known)
+    differing: set[tuple[str, int]] = set()
+    alike: Alike = frozenset()
     changed = True
     while changed:
         changed = False
         for node in walk(body):
             target, value = _definition(node)
-            if target is None or text_of(target) in dependent:
+            if target is None or (variable := _variable(target, scopes)) in differing or variable[0] in known:
                 continue
-            reasons = value is not None and thread_dependent(value, frozenset(dependent))
-            if reasons or _condition_around(node, body, frozenset(dependent)) is not None:
-                dependent.add(text_of(target))
+            reasons = value is not None and thread_dependent(value, names, alike)
+            if reasons or _condition_around(node, body, names, alike) is not None:
+                differing.add(variable)
+                names.add(variable[0])
+                alike = frozenset(
+                    (v[0], n.start_byte)
+                    for n in uses
+                    if (v := _variable(n, scopes))[0] in scopes and v[0] in names and v not in differing
+                )
                 changed = True
-    return frozenset(dependent)
+    return ThreadVariables(frozenset(names), alike)
 
 
-def thread_dependent(expression: Node, dependent: frozenset[str]) -> bool:
-    """True when the expression's value may differ between threads of one workgroup."""
+def _scopes(body: Node, known: frozenset[str]) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Where each variable of a name is seen, of names that the body declares: from its declaration to its block's end.
+
+    Without names that are declared in other ways than by statements, as parameters of a lambda are.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    other = set(known)
+    for node in walk(body):
+        if node.type in ("parameter_declaration", "for_range_loop", "structured_binding_declarator"):
+            other |= {text_of(n) for n in walk(node) if n.type == "identifier"}
+    for name, _, declaration in declarations_in(body):
+        block = declaration.parent
+        if block is None or block.type not in ("compound_statement", "for_statement"):
+            other.add(name)
+        else:
+            found.setdefault(name, []).append((declaration.start_byte, block.end_byte))
+    return {name: listed for name, listed in found.items() if name not in other}
+
+
+def _variable(node: Node, scopes: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[str, int]:
+    """The name, and where the variable is declared that it means there; -1 for one from outside of the body."""
+    name, at = text_of(node), node.start_byte
+    return name, max((begin for begin, end in scopes.get(name, ()) if begin <= at < end), default=-1)
+
+
+def thread_dependent(
+    expression: Node, dependent: AbstractSet[str], alike: AbstractSet[tuple[str, int]] = frozenset()
+) -> bool:
+    """True when the expression's value may differ between threads of one workgroup; `alike` as in ThreadVariables."""
     for node in walk(expression):
-        if node.type == "identifier" and (text_of(node) in dependent or text_of(node) in _THREAD_SOURCES):
-            return True
+        if node.type == "identifier":
+            name = text_of(node)
+            if name in _THREAD_SOURCES or (name in dependent and (name, node.start_byte) not in alike):
+                return True
         if node.type == "call_expression":
             function = called(node)
             if function is None or (function not in _UNIFORM_CALLS and not function.startswith("hipBlock")):
@@ -80,22 +136,26 @@ def _definition(node: Node) -> tuple[Node | None, Node | None]:
     return None, None
 
 
-def _condition_around(node: Node, body: Node, dependent: frozenset[str]) -> Node | None:
+def _condition_around(
+    node: Node, body: Node, dependent: AbstractSet[str], alike: AbstractSet[tuple[str, int]]
+) -> Node | None:
     """The innermost thread-dependent condition that decides whether `node` runs."""
     child = node
     for outer in ancestors(node, body):
         condition = outer.child_by_field_name("condition")
         if condition is not None and condition.id != child.id and outer.type not in ("do_statement",):
             initialises = outer.type == "for_statement" and child_of(outer, "initializer").id == child.id
-            if not initialises and thread_dependent(condition, dependent):
+            if not initialises and thread_dependent(condition, dependent, alike):
                 return condition
         child = outer
     return None
 
 
-def divergence(barrier: Node, body: Node, dependent: frozenset[str]) -> str | None:
+def divergence(
+    barrier: Node, body: Node, dependent: AbstractSet[str], alike: AbstractSet[tuple[str, int]] = frozenset()
+) -> str | None:
     """Why not every thread of the workgroup may reach this barrier equally often, or None."""
-    if (condition := _condition_around(barrier, body, dependent)) is not None:
+    if (condition := _condition_around(barrier, body, dependent, alike)) is not None:
         return f"it stands under the thread-dependent condition `{squeeze(text_of(condition))}`"
     enclosing = {n.id for n in ancestors(barrier, body) if n.type in LOOPS}
     for node in walk(body):
@@ -103,7 +163,7 @@ def divergence(barrier: Node, body: Node, dependent: frozenset[str]) -> str | No
         if node.type in ("break_statement", "continue_statement"):
             loop = next((a for a in ancestors(node, body) if a.type in LOOPS), None)
             leaves = loop is not None and loop.id in enclosing
-        if leaves and (condition := _condition_around(node, body, dependent)) is not None:
+        if leaves and (condition := _condition_around(node, body, dependent, alike)) is not None:
             word = text_of(node).rstrip(";").split()[0]
             return f"threads may have left by the `{word}` on line {node.start_point.row + 1}"
     return None

@@ -1,8 +1,10 @@
-"""atomicContention: all threads of a workgroup add to one variable in LDS. Add within each wave by shuffles first.
+"""atomicContention: all threads of a workgroup add to one variable. Add within each wave by shuffles first.
 
-The compiler reduces a wave to one atomic, too, but one lane after the other (64 steps of a scalar loop): shuffles need
-six. Needs a statement that all threads come to, under conditions and in loops that they take alike, the result unused,
-and nothing else in that statement that looks at the variable.
+The variable is in LDS, or an element of an argument that is another one in each step of a loop (`sums[k]`); one that
+stays is added up once for the whole workgroup (block_reduce). The compiler reduces a wave to one atomic, too, but not
+for all types, and one lane after the other (64 steps of a scalar loop): shuffles need six. Needs a statement that all
+threads come to, under conditions and in loops that they take alike, the result unused, and nothing else in that
+statement that looks at the variable.
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import ancestors, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, text_of, walk
 from hipscope.analysis.source.number_types import vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import divergence, thread_dependent
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -46,6 +48,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     once,
     variable_of,
     within_waves,
+    workgroup_site,
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -81,15 +84,23 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             reasons[statement] = None
     found = list(groups.values())
     if not found:
-        return Refusal(NAME, "; ".join(reasons) or "the kernel has no atomic on a variable in LDS")
+        return Refusal(
+            NAME, "; ".join(reasons) or "the kernel has no atomic on a variable that all threads share"
+        )
     style = style_of(source, kernel)
     floating = any(depends_on_order(site) for _, sites in found for site in sites)
+    shared = {array.name for array in kernel.shared}
+    in_lds = all(site.base in shared for _, sites in found for site in sites)
     return [
         Candidate(
             recipe=NAME,
-            title="Add up within each wave before the atomic on LDS",
-            text=apply_splices(source, _splices(source, kernel, found, style)),
-            expected="Six shuffles of a wave instead of a loop over its lanes."
+            title=f"Add up within each wave before the atomic{' on LDS' if in_lds else ''}",
+            text=apply_splices(source, _splices(source, kernel, facts, found, style)),
+            expected=(
+                "Six shuffles of a wave instead of a loop over its lanes."
+                if in_lds
+                else "One atomic of each wave instead of one of each lane."
+            )
             + (" Floating-point sums are added in another order." if floating else ""),
             exact=not floating,
         )
@@ -97,16 +108,22 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 
 def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:
-    """An atomic on a place in LDS that is the same for all threads; None for one that is not on LDS."""
+    """An atomic on a place that is the same for all threads; None for one that is on no variable of these."""
     base = _variable(atomic.arguments[0]) if atomic.arguments else None
     types = {array.name: array.element_type for array in kernel.shared}
     if base not in types:
+        if isinstance(workgroup_site(atomic, kernel, facts), AtomicSite):
+            return f"the {atomic.function} on line {atomic.span.line} can be one of the whole workgroup"
+        types = pointers_of(kernel, facts)
+    if base is None or base not in types:
         return None
     element = _member_type(atomic.arguments[0], types[base])
     if element is None:
         return f"the {atomic.function} on line {atomic.span.line} is on a member of `{types[base]}`"
     indices = list(indices_of(atomic.arguments[0]))
-    if any(thread_dependent(i, kernel.thread_dependent) for i in indices) or not is_steady(indices, kernel):
+    if any(thread_dependent(i, kernel.thread_dependent, kernel.alike) for i in indices) or not is_steady(
+        indices, kernel
+    ):
         return f"the {atomic.function} on line {atomic.span.line} goes to a different address in each thread"
     return atomic_on(atomic, base, element, facts)
 
@@ -139,13 +156,13 @@ def _statement(
     around_it = [site.statement, *ancestors(site.statement, kernel.body_node)]
     if any(outer.type == "lambda_expression" for outer in around_it):
         return f"{where} stands in a lambda"
-    unlike = _unlike(kernel)
+    changed = _given_to_calls(kernel)
     names = names_of(list(indices_of(site.place)), kernel)
     why = f"not all threads come to {where}"
     for statement in reversed(around_it):
         if statement.parent is None or statement.parent.type != "compound_statement":
             continue
-        if not _all_come_to(statement, kernel, unlike):
+        if not _all_come_to(statement, kernel, changed):
             lost = f"not all threads come to {where}"
             return lost if why == lost else f"{why}; inside of that {lost}"
         seen = seen_before_the_end((statement,), site.base, same, kernel, facts)
@@ -155,31 +172,36 @@ def _statement(
     return why
 
 
-def _all_come_to(statement: Node, kernel: KernelSyntax, unlike: frozenset[str]) -> bool:
-    """Whether all threads of a workgroup run a statement equally often; `unlike` are names that they may differ in."""
+def _all_come_to(statement: Node, kernel: KernelSyntax, changed: frozenset[str]) -> bool:
+    """Whether all threads of a workgroup run a statement equally often; `changed` are names that calls may change."""
+    unlike = kernel.thread_dependent | changed
+    alike = {use for use in kernel.alike if use[0] not in changed}
     kinds = {outer.type for outer in ancestors(statement, kernel.body_node)}
     jumps = (n for n in walk(kernel.body_node) if n.type in ("goto_statement", "labeled_statement"))
     return (
         kinds <= _AROUND
         and next(jumps, None) is None
-        and divergence(statement, kernel.body_node, unlike) is None
+        and divergence(statement, kernel.body_node, unlike, alike) is None
     )
 
 
-def _unlike(kernel: KernelSyntax) -> frozenset[str]:
-    """The names that may differ between threads, with those that a call may have changed by reference."""
-    calls = [n for n in walk(kernel.body_node) if n.type == "call_expression"]
-    return kernel.thread_dependent | changed_in(calls)
+def _given_to_calls(kernel: KernelSyntax) -> frozenset[str]:
+    """The names of what a call may have changed by reference."""
+    return changed_in(n for n in walk(kernel.body_node) if n.type == "call_expression")
 
 
 def _splices(
-    source: bytes, kernel: KernelSyntax, found: list[tuple[Node, list[AtomicSite]]], style: Style
+    source: bytes,
+    kernel: KernelSyntax,
+    facts: LaunchFacts,
+    found: list[tuple[Node, list[AtomicSite]]],
+    style: Style,
 ) -> Iterator[Splice]:
     thread, threads = style.fresh("thread_in_block"), style.fresh("threads_of_block")
     names: list[str] = []
     places: dict[int, Around] = {}
     values: dict[int, list[tuple[AtomicSite, str]]] = {}
-    ends = _ends(found)
+    ends = _ends(found, kernel, facts)
     for statement, sites in found:
         names.append(numbered_name("wave_sum", style, names))
         alone = sites[0].statement.id == statement.id
@@ -206,16 +228,27 @@ def _splices(
         yield from around(source, lines, style)
 
 
-def _ends(found: Sequence[tuple[Node, list[AtomicSite]]]) -> dict[int, Node]:
+def _ends(
+    found: Sequence[tuple[Node, list[AtomicSite]]], kernel: KernelSyntax, facts: LaunchFacts
+) -> dict[int, Node]:
     """Of atomics one behind the other the last one's statement, by those of all: there they are added up together."""
     alone = {statement.id: sites[0] for statement, sites in found if sites[0].statement.id == statement.id}
-    bases = {site.base for site in alone.values()}
+    places = [site.place for site in alone.values()]
     ends: dict[int, Node] = {}
+    run: tuple[Node, ...] = ()
     for statement, _ in reversed(found):
         following = statement.next_named_sibling
-        joined = statement.id in alone and following is not None and following.id in alone
-        if following is not None and joined and not bases & names_in(alone[following.id].value):
-            ends[statement.id] = ends[following.id]
+        joined = bool(run) and following is not None and following.id == run[0].id and statement.id in alone
+        longer = (statement, *run)
+        if joined and all(_unseen(alone[s.id], longer, places, kernel, facts) for s in longer):
+            ends[statement.id], run = ends[run[0].id], longer
         else:
-            ends[statement.id] = statement
+            ends[statement.id], run = statement, (statement,) if statement.id in alone else ()
     return ends
+
+
+def _unseen(
+    site: AtomicSite, run: tuple[Node, ...], places: Sequence[Node], kernel: KernelSyntax, facts: LaunchFacts
+) -> bool:
+    """Whether the atomic can be behind all of these statements."""
+    return seen_before_the_end(run, site.base, places, kernel, facts) is None

@@ -153,6 +153,14 @@ def test_broken_code_still_shows_its_kernels_and_says_where_it_is_broken() -> No
         ("for (int i = threadIdx.x; i < n; i += 64) { __syncthreads(); }", "thread-dependent condition"),
         ("for (int k = 0; k < n; ++k) { if (p[threadIdx.x]) break; __syncthreads(); }", "`break`"),
         ("bool odd = false; if (threadIdx.x & 1) odd = true; if (odd) __syncthreads();", "`(odd)`"),
+        (
+            "int i = threadIdx.x; if (i < n) { int i = 0; p[i] = 1; __syncthreads(); }",
+            "thread-dependent condition",
+        ),
+        (
+            "for (int i = 0; i < n; ++i) { int i = threadIdx.x; while (i < n) { ++i; __syncthreads(); } }",
+            "thread-dep",
+        ),
     ],
 )
 def test_a_barrier_that_not_all_threads_reach_is_recognised(body: str, reason: str) -> None:
@@ -168,6 +176,8 @@ def test_a_barrier_that_not_all_threads_reach_is_recognised(body: str, reason: s
         "for (int k = 0; k < n; ++k) { __syncthreads(); }",
         "if (blockIdx.x == 0) return; __syncthreads();",
         "if (threadIdx.x < 4) { p[0] = 1; } __syncthreads();",
+        "for (int i = threadIdx.x; i < n; i += 64) p[i] = 1; for (int i = 0; i < n; ++i) { __syncthreads(); }",
+        "if (threadIdx.x < 4) { int i = threadIdx.x; p[i] = 1; } int i = n; if (i > 4) __syncthreads();",
     ],
 )
 def test_a_barrier_that_all_threads_reach_is_not_suspected(body: str) -> None:
