@@ -8,7 +8,6 @@ that relies on no order among them.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -20,8 +19,15 @@ from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite, movable_sites
-from hipscope.formulas.propose.recipes.shared.edit_helpers import at_end, at_start, indented, style_of
-from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    WORKGROUP_NUMBERS,
+    at_end,
+    at_start,
+    indented,
+    only_the_first_workgroups,
+    style_of,
+)
+from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal, shares_of
 from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     accumulators,
     declarations,
@@ -39,9 +45,6 @@ if TYPE_CHECKING:
 
 NAME = "block_coarsening"
 
-_SHARES = (8, 4, 16)
-_LEAST_LEFT = 64  # workgroups that still do something: fewer would leave most of a device idle
-_NUMBERS = ("blockIdx.x", "hipBlockIdx_x")
 _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
 # Where a kernel asks for the other workgroups, or takes several shares itself.
 _OTHERS = re.compile(
@@ -59,12 +62,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         return sites
     if (why := mixed_operations(sites)) is not None:
         return Refusal(NAME, why)
-    groups, row = _workgroups(facts)
-    shares = [number for number in _SHARES if groups >= number * _LEAST_LEFT and row >= number]
-    if not shares:
-        return Refusal(
-            NAME, f"{groups} workgroups, {row} of them side by side, are too few to leave the work to a part"
-        )
+    if isinstance(shares := shares_of(facts), str):
+        return Refusal(NAME, shares)
     floating = any(depends_on_order(site) for site in sites)
     return [
         Candidate(
@@ -79,19 +78,13 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
-def _workgroups(facts: LaunchFacts) -> tuple[int, int]:
-    """How many workgroups the largest launch has, and how many of them lie side by side along x."""
-    sizes = [[g // w for g, w in zip(f.grid, f.workgroup, strict=True)] for f in facts.launches]
-    return max(((math.prod(size), size[0]) for size in sizes), default=(0, 0))
-
-
 def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:
     """An atomic on an address that is the same for all workgroups."""
     site = workgroup_site(atomic, kernel, facts)
     if not isinstance(site, AtomicSite):
         return site
     names = names_in(site.place)
-    if names & {"blockIdx", *_NUMBERS} or names & {text_of(name) for name in declared_in(kernel)}:
+    if names & {"blockIdx", *WORKGROUP_NUMBERS} or names & {text_of(name) for name in declared_in(kernel)}:
         return f"the {atomic.function} on line {atomic.span.line} goes to another address in each workgroup"
     return site
 
@@ -107,7 +100,7 @@ def _no_helper_that_asks(kernel: KernelSyntax) -> str | None:
 
 
 def _uses_its_number(kernel: KernelSyntax) -> str | None:
-    if not any(text_of(node) in _NUMBERS for node in walk(kernel.body_node)):
+    if not any(text_of(node) in WORKGROUP_NUMBERS for node in walk(kernel.body_node)):
         return "the kernel does not use `blockIdx.x`"
     taken = _WHOLE.search(text_of(kernel.body_node))
     return "the kernel takes `blockIdx` as a whole" if taken else None
@@ -147,14 +140,13 @@ def _rewritten(source: bytes, kernel: KernelSyntax, sites: tuple[AtomicSite, ...
     style = style_of(source, kernel)
     groups = accumulators(sites, style)
     block, working = style.fresh("block"), style.fresh("working_blocks")
-    opening = [
-        f"// The first workgroups do the work of up to {number}; the others have none.",
-        f"const unsigned {working} = (gridDim.x + {number - 1}) / {number};",
-        f"if (blockIdx.x >= {working}) return;",
-    ]
     loop = f"for (unsigned {block} = blockIdx.x; {block} < gridDim.x; {block} += {working}) {{"
-    head = style.lines(opening) + declarations(groups, style) + style.lines([loop])
-    sums = gathered(sites, groups, kernel, dict.fromkeys(_NUMBERS, block))
+    head = (
+        style.lines(only_the_first_workgroups(working, number))
+        + declarations(groups, style)
+        + style.lines([loop])
+    )
+    sums = gathered(sites, groups, kernel, dict.fromkeys(WORKGROUP_NUMBERS, block))
     rest = [splice for splice in _in_the_loop(kernel, block) if not _inside(splice, sums)]
     start = at_start(source, kernel, style, head)
     lines = indented(source, kernel, [kernel.body.start], style, [*sums, *rest])
@@ -167,7 +159,7 @@ def _rewritten(source: bytes, kernel: KernelSyntax, sites: tuple[AtomicSite, ...
 def _in_the_loop(kernel: KernelSyntax, block: str) -> Iterator[Splice]:
     """The body as a step of the loop: the number is the loop's, and who is done goes on with the next share."""
     for node in walk(kernel.body_node):
-        if node.type in ("field_expression", "identifier") and text_of(node) in _NUMBERS:
+        if node.type in ("field_expression", "identifier") and text_of(node) in WORKGROUP_NUMBERS:
             yield Splice(node.start_byte, node.end_byte, block.encode())
         if node.type == "return_statement" and not _in_lambda(node, kernel):
             yield Splice(node.start_byte, node.end_byte, b"continue;")

@@ -15,6 +15,7 @@ from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
+WORKGROUP_NUMBERS = ("blockIdx.x", "hipBlockIdx_x")
 MAX_THREADS = 1024  # of a workgroup, on every device that HIP runs on
 MIN_WAVE = 32  # lanes of the narrowest wave: with MAX_THREADS it bounds the waves of a workgroup
 
@@ -436,3 +437,12 @@ def used_otherwise(base: str, known: Iterable[Node], kernel: KernelSyntax) -> No
         if unseen or f"{base}.".startswith(f"{path}."):
             return node
     return None
+
+
+def only_the_first_workgroups(working: str, number: int) -> list[str]:
+    """The lines behind which the first workgroups are alone; `working` is a name for how many these are."""
+    return [
+        f"// The first workgroups do the work of up to {number}; the others have none.",
+        f"const unsigned {working} = (gridDim.x + {number - 1}) / {number};",
+        f"if (blockIdx.x >= {working}) return;",
+    ]

@@ -6,15 +6,20 @@ where it holds. The order is that of the tuple: a later question may rely on the
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts
 
 Subject = TypeVar("Subject")
 Precondition = Callable[[Subject], str | None]
+
+_SHARES = (8, 4, 16)
+_LEAST_LEFT = 64  # workgroups that still do something: fewer would leave most of a device idle
 
 
 def first_refusal(subject: Subject, preconditions: Iterable[Precondition[Subject]]) -> str | None:
@@ -47,3 +52,13 @@ def no_macro_hides(kernel: KernelSyntax) -> str | None:
             return f"the macro `{name}` uses `{hidden[0]}`"
         left = (left | (words[name] & words.keys())) - seen
     return None
+
+
+def shares_of(facts: LaunchFacts) -> list[int] | str:
+    """How many workgroups' work one may take, the likeliest first; or why there are too few for any number."""
+    sizes = [[g // w for g, w in zip(f.grid, f.workgroup, strict=True)] for f in facts.launches]
+    groups, row = max(((math.prod(size), size[0]) for size in sizes), default=(0, 0))
+    shares = [number for number in _SHARES if groups >= number * _LEAST_LEFT and row >= number]
+    return (
+        shares or f"{groups} workgroups, {row} of them side by side, are too few to leave the work to a part"
+    )

@@ -30,6 +30,7 @@ from hipscope.formulas.propose.recipes import (
     division,
     dpp_shuffle,
     fast_math,
+    fewer_workgroups,
     fixed_trips,
     float_math,
     hoist_guard,
@@ -72,11 +73,11 @@ BY_NAME: dict[str, Recipe] = {
         m.NAME: m.propose
         for m in (
             block_coarsening, block_reduce, cheaper_calls, constant_table, division, dpp_shuffle, fast_math,
-            fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds, lds_column, lds_histogram,
-            lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds, prefetch, reciprocal,
-            register_cache, register_sum, register_tile, restrict, scalar_replacement, sequential_tree, sincos,
-            skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search, wave_sum, wave_tree, wrap_around,
-            xcd_remap, xor_swizzle,
+            fewer_workgroups, fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds,
+            lds_column, lds_histogram, lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds,
+            prefetch, reciprocal, register_cache, register_sum, register_tile, restrict, scalar_replacement,
+            sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search, wave_sum,
+            wave_tree, wrap_around, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,

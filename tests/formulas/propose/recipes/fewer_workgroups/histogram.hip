@@ -1,0 +1,20 @@
+// facts: {"launches": [[[262144, 1, 1], [256, 1, 1], {}, {}]]}
+#include <hip/hip_runtime.h>
+
+__global__ void histogram(unsigned* bins, const unsigned char* in, float* sum, int n) {
+  __shared__ unsigned own[256];
+  own[threadIdx.x] = 0;
+  __syncthreads();
+  const int first = blockIdx.x * blockDim.x + threadIdx.x;
+  const int stride = blockDim.x * gridDim.x;
+  for (int i = first; i < n; i += stride) atomicAdd(&own[in[i]], 1u);
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+  float total = 0;
+  int i = first;
+  while (i < n) {
+    total += in[i];
+    i += gridDim.x * blockDim.x;
+  }
+  atomicAdd(sum, total);
+}
