@@ -57,28 +57,30 @@ def thread_variables(body: Node, known: frozenset[str] = frozenset()) -> ThreadV
     A counter `i` of two loops is two variables.
     """
     scopes = _scopes(body, known)
-    uses = [n for n in walk(body) if n.type == "identifier"]
+    uses: dict[str, list[tuple[int, tuple[str, int]]]] = {}
+    for node in walk(body):
+        if node.type == "identifier" and (name := text_of(node)) in scopes:
+            uses.setdefault(name, []).append((node.start_byte, _variable(node, scopes)))
     names = set(known)
+    alike: set[tuple[str, int]] = set()
     differing: set[tuple[str, int]] = set()
-    alike: Alike = frozenset()
+    definitions = [(node, *found) for node in walk(body) if (found := _definition(node))[0] is not None]
     changed = True
     while changed:
         changed = False
-        for node in walk(body):
-            target, value = _definition(node)
-            if target is None or (variable := _variable(target, scopes)) in differing or variable[0] in known:
+        for node, target, value in definitions:
+            assert target is not None
+            if (variable := _variable(target, scopes)) in differing or (name := variable[0]) in known:
                 continue
             reasons = value is not None and thread_dependent(value, names, alike)
             if reasons or _condition_around(node, body, names, alike) is not None:
+                of_name = uses.get(name, ())
+                alike |= {(name, at) for at, _ in of_name if name not in names}
+                alike -= {(name, at) for at, used in of_name if used == variable}
                 differing.add(variable)
-                names.add(variable[0])
-                alike = frozenset(
-                    (v[0], n.start_byte)
-                    for n in uses
-                    if (v := _variable(n, scopes))[0] in scopes and v[0] in names and v not in differing
-                )
+                names.add(name)
                 changed = True
-    return ThreadVariables(frozenset(names), alike)
+    return ThreadVariables(frozenset(names), frozenset(alike))
 
 
 def _scopes(body: Node, known: frozenset[str]) -> Mapping[str, Sequence[tuple[int, int]]]:
