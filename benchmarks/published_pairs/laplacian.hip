@@ -1,4 +1,4 @@
-// The second-order Laplacian of a grid of 512 x 512 x 512 doubles (here: 32 planes), a thread for each point or for some of a column.
+// The second-order Laplacian of a grid of 512 x 512 x 512 doubles, a thread for each point or for some of a column.
 #include "launches.hpp"
 
 struct Grid {
@@ -77,12 +77,14 @@ __launch_bounds__(256) __global__ void bounded(double* f, const double* u, Grid 
     in_order_of_addresses<rows, past_caches>(f, u, g);
 }
 
+constexpr int planes = 512;
+
 int main() {
-    const Grid g{512, 512, 32, 1, 2, 3, -12};
-    const size_t count = size_t{512} * 512 * 32;
+    const Grid g{512, 512, planes, 1, 2, 3, -12};
+    const size_t count = size_t{512} * 512 * planes;
     auto* f = device_array<double>(count);
     const auto* u = device_array<double>(count);
-    const auto grid = [&](int rows) { return dim3(2, 512 / rows, 32); };
+    const auto grid = [&](int rows) { return dim3(2, 512 / rows, planes); };
     launch("points", 1, points<false>, grid(1), 256, f, u, g);
     launch("points_nontemporal", 1, points<true>, grid(1), 256, f, u, g);
     launch("column_2", 1, column<2>, grid(2), 256, f, u, g);

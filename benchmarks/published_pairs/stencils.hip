@@ -1,8 +1,8 @@
-// Second derivatives of eighth order along x, y and z on a grid of 512 x 512 points in single precision with a border of 4 (here: 128
-// planes). Rows begin at any address or at multiples of 256 bytes.
+// Second derivatives of eighth order along x, y and z on a grid of 512 x 512 x 512 points in single precision with a border of 4.
+// Rows begin at any address or at multiples of 256 bytes.
 #include "launches.hpp"
 
-constexpr int kBorder = 4, kPoints = 512, kPlanes = 128;
+constexpr int kBorder = 4, kPoints = 512, kPlanes = 512;
 
 struct Weights {
     float at[2 * kBorder + 1];
