@@ -15,6 +15,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Proposal, Refusal
 from hipscope.formulas.propose.recipes import (
     advice,
+    ask_first,
     block_coarsening,
     block_reduce,
     cheaper_calls,
@@ -85,6 +86,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         wave_reduce.propose,
         lds_histogram.propose,
         skip_zeros.propose,
+        ask_first.propose,
     ),
     "registerPressure": (launch_bounds.propose, unroll.limit),
     "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),

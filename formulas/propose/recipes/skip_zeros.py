@@ -6,7 +6,6 @@ an address without side effects. A sum of floats that was -0 and gets a zero add
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -21,8 +20,8 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     declared_type,
     fresh_name,
-    indentation,
-    line_start,
+    in_place_of,
+    is_own,
     renamed,
     style_of,
 )
@@ -51,7 +50,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     for atomic in chosen:
         assert atomic.statement is not None
         amount, name = atomic.arguments[1], ""
-        if not _is_own(amount, kernel):
+        if not is_own(amount, kernel):
             name = fresh_name("amount", style, given)
             given.append(name)
         splices.append(_asked_first(source, atomic.statement, amount, name, style))
@@ -74,26 +73,7 @@ def _asked_first(source: bytes, statement: Node, amount: Node, name: str, style:
     call = renamed(statement, {}, {amount.id: name} if name else {})
     lines = [f"const auto {name} = {text_of(amount)};"] if name else []
     lines.append(f"if ({name or text_of(amount)} != 0) {call}")
-    indent = indentation(source, statement.start_byte)
-    alone = not source[line_start(source, statement.start_byte) : statement.start_byte].strip()
-    if statement.parent is not None and statement.parent.type == "compound_statement" and (alone or not name):
-        text = f"{style.newline}{indent}".join(lines)
-    else:  # an `else` that follows must not become one of this condition
-        inner = "".join(f"{indent}{style.step}{line}{style.newline}" for line in lines)
-        text = f"{{{style.newline}{inner}{indent}}}"
-    return Splice(statement.start_byte, statement.end_byte, text.encode())
-
-
-def _is_own(amount: Node, kernel: KernelSyntax) -> bool:
-    """Whether the amount is a variable that only this thread can change, so that it may be read twice."""
-    name = text_of(amount)
-    if amount.type != "identifier" or declared_type(name, kernel) is None:
-        return False
-    parameter = kernel.parameter(name)
-    if parameter is not None:
-        return not parameter.pointer and not re.search(r"&|\bvolatile\b", parameter.type)
-    declared = [d for d in walk(kernel.body_node) if d.type == "declaration" and name in names_in(d)]
-    return not any(re.search(r"\b(__shared__|volatile)\b|&", text_of(d)) for d in declared)
+    return in_place_of(source, statement, lines, style)
 
 
 def _why_not(atomic: Atomic) -> str | None:

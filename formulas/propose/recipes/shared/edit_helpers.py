@@ -6,12 +6,12 @@ Takes syntax nodes, gives texts and splices. Nothing here knows a bottleneck.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
@@ -136,6 +136,19 @@ def before_directives(source: bytes, position: int) -> int:
     return place
 
 
+def in_place_of(source: bytes, statement: Node, lines: Sequence[str], style: Style) -> Splice:
+    """A statement replaced by several, in braces where one statement has to stand: `else` keeps its `if`."""
+    indent = indentation(source, statement.start_byte)
+    alone = not source[line_start(source, statement.start_byte) : statement.start_byte].strip()
+    listed = statement.parent is not None and statement.parent.type == "compound_statement"
+    if listed and (alone or len(lines) == 1):
+        text = f"{style.newline}{indent}".join(lines)
+    else:
+        inner = "".join(f"{indent}{style.step}{line}{style.newline}" for line in lines)
+        text = f"{{{style.newline}{inner}{indent}}}"
+    return Splice(statement.start_byte, statement.end_byte, text.encode())
+
+
 def helper_above(
     source: bytes, kernel: KernelSyntax, stem: str, define: Callable[[str], str]
 ) -> tuple[str, str]:
@@ -246,6 +259,23 @@ def declared_type(name: str, kernel: KernelSyntax) -> str | None:
                 kind = declaration.child_by_field_name("type")
                 return " ".join(text_of(kind).split()) if kind is not None else None
     return None
+
+
+def is_own(node: Node, kernel: KernelSyntax) -> bool:
+    """Whether this is a variable that only this thread can change, so that it may be read twice."""
+    name = text_of(node)
+    if node.type != "identifier" or declared_type(name, kernel) is None:
+        return False
+    parameter = kernel.parameter(name)
+    if parameter is not None:
+        return not parameter.pointer and not re.search(r"&|\bvolatile\b", parameter.type)
+    for listed, declarator, declaration in declarations_in(kernel.body_node):
+        value = declarator.child_by_field_name("value")
+        end = value.start_byte if value is not None else declarator.end_byte
+        head = (declaration.text or b"")[: end - declaration.start_byte].decode("utf-8", "replace")
+        if listed == name and re.search(r"\b(__shared__|volatile)\b|&", head):
+            return False
+    return True
 
 
 def at_start(source: bytes, kernel: KernelSyntax, style: Style, text: str) -> Splice:

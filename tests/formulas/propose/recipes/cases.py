@@ -23,6 +23,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, Source
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
 from hipscope.formulas.propose.recipes import (
     Recipe,
+    ask_first,
     block_coarsening,
     block_reduce,
     cheaper_calls,
@@ -72,7 +73,7 @@ BY_NAME: dict[str, Recipe] = {
     **{
         m.NAME: m.propose
         for m in (
-            block_coarsening, block_reduce, cheaper_calls, constant_table, division, dpp_shuffle, fast_math,
+            ask_first, block_coarsening, block_reduce, cheaper_calls, constant_table, division, dpp_shuffle, fast_math,
             fewer_workgroups, fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds,
             lds_column, lds_histogram, lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds,
             prefetch, reciprocal, register_cache, register_sum, register_tile, restrict, scalar_replacement,

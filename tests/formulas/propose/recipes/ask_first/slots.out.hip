@@ -1,0 +1,19 @@
+// facts: {"launches": [[[4096, 1, 1], [256, 1, 1]]], "disjoint": ["keys", "dist", "count", "flag"]}
+#include <hip/hip_runtime.h>
+#define NONE 0xffffffffu
+__global__ void k(const unsigned *in, unsigned *keys, int *dist, unsigned *count, int *flag, int capacity) {
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned key = in[i], slot = key % capacity;
+	while (true) {
+		unsigned old = __hip_atomic_load(&keys[slot], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+		if (old == NONE) old = atomicCAS(&keys[slot], NONE, key);
+		if (old == NONE || old == key) break;
+		slot = (slot + 1) % capacity;
+	}
+	atomicAdd(&count[slot], 1u);
+	int next = dist[i] + 1;
+	int before = atomicMin(&dist[slot], next);
+	if (next < before) {
+		if (__hip_atomic_load(flag, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != 1) atomicExch(flag, 1);
+	}
+}
