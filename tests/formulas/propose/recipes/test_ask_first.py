@@ -55,6 +55,11 @@ _ADDRESSES = {"key": "&table[i].key", "value": "&slot->value"}
             "atomicMax(&low[i], key);",
             f"const int value = key;\n  if (value > {_LOAD.format('&low[i]')}) atomicMax(&low[i], value);",
         ),
+        # a call is made once
+        (
+            "atomicMin(&low[i], cost(i));",
+            f"const int value = cost(i);\n  if (value < {_LOAD.format('&low[i]')}) atomicMin(&low[i], value);",
+        ),
         ("atomicCAS(&bits[i], NONE, key);", f"if ({_LOAD.format('&bits[i]')} == NONE) atomicCAS(&bits[i], NONE, key);"),
         # reads of the words, and another member of the same records, change nothing
         (f"if (low[i + 1] > x) {_MIN}", f"if (low[i + 1] > x) {{\n    if (x < {_LOAD.format('&low[i]')}) {_MIN}\n  }}"),
@@ -119,6 +124,8 @@ def test_members_of_records_are_words_of_their_own() -> None:
         ("atomicExch(low, x);", "`x` of the atomicExch on line 7 is not a constant"),
         ("atomicCAS(low, bound, x);", "`bound` of the atomicCAS on line 7 is not a constant"),
         ("atomicExch(low, 1); atomicExch(low + i, 0);", "the atomicExch on line 7 may change the same words"),
+        ("if (atomicMin(&low[i], cost(i)) > cost(i)) other[i] = 1;", "computes something by the way"),
+        ("atomicCAS(&bits[i], NONE, next());", "computes something by the way"),
         ("atomicMin(&low[i], x++);", "computes something by the way"),
         ("int was = atomicMin(&low[i], x); other[i] = was;", "the result of the atomicMin on line 7 is used"),
         ("if (atomicMin(&low[i], x) >= x) other[i] = 1;", "the result of the atomicMin on line 7 is used"),
