@@ -236,7 +236,7 @@ def _wrong(piece: Piece, buffer: int, right: Bytes, new: Bytes, wrong: Mask, tou
     if piece.segment.only is not None:
         written &= piece.segment.only
     count, total = int(wrong.sum()), int(written.sum())
-    was, now = _shown(element, right, first), _shown(element, new, first)
+    was, now = _told_apart(element, right, new, first)
     return Mismatch(
         kind="wrong_value",
         message=f"{count} of {total} elements of {piece.label} are wrong; the first is element {first}: "
@@ -257,10 +257,18 @@ def _wrong(piece: Piece, buffer: int, right: Bytes, new: Bytes, wrong: Mask, tou
     )
 
 
-def _shown(element: Element, image: Bytes, index: int) -> str:
+def _told_apart(element: Element, right: Bytes, new: Bytes, index: int) -> tuple[str, str]:
+    """Both values of an element, doubles with as many digits as it takes to see that they differ."""
+    shown = _shown(element, right, index), _shown(element, new, index)
+    if element.kind == "float" and shown[0] == shown[1]:
+        return _shown(element, right, index, digits=17), _shown(element, new, index, digits=17)
+    return shown
+
+
+def _shown(element: Element, image: Bytes, index: int, digits: int = 9) -> str:
     raw = image[index * element.size : (index + 1) * element.size].tobytes()
     if element.kind == "float":
-        return f"{element.numbers(raw)[0]:.9g}"
+        return f"{element.numbers(raw)[0]:.{digits}g}"
     if element is BYTES:
         return f"0x{raw[0]:02x}"
     return str(int.from_bytes(raw, "little", signed=element.name.startswith("int")))

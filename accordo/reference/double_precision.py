@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hipscope.accordo.compare.double_precision import usable
 from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.oracle.launch import Images, NoOracle, WidenedKernel, float_buffers, write_widened
+from hipscope.accordo.reference.nudged_runs import double_roundings
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.replay import ReplayRequest, patience, replay
@@ -26,6 +27,7 @@ from hipscope.analysis.source.number_types import WIDENED
 _SEED = 1
 _INDEX = "index.json"
 _WORK = "oracle_"
+_NUDGED = "nudged_"
 _NUDGES = 4
 
 
@@ -44,6 +46,7 @@ class Oracles:
     why: str = ""
     _made: dict[str, Images] = field(default_factory=dict)
     _roundings: dict[str, Images] = field(default_factory=dict)
+    _moved: dict[str, Images] = field(default_factory=dict)
     _known: WidenedKernel | str | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -88,6 +91,17 @@ class Oracles:
                     if all(index in m for m in moved)
                 }
             return self._roundings[run.label]
+
+    def double_roundings(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Images:
+        """How far rounding moves each element of the buffers of doubles, for which there is no wider type."""
+        if "oracle" in self.settings.without:
+            return {}
+        with self._lock:
+            if run.label not in self._moved:
+                work = self.work / f"{_NUDGED}{len(self._moved)}"
+                shutil.rmtree(work, ignore_errors=True)
+                self._moved[run.label] = double_roundings(run, self.settings, work, cancel)
+            return self._moved[run.label]
 
     def _nudged(self, run: ReferenceRun, seed: int, cancel: threading.Event | None) -> Images:
         try:

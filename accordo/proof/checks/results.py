@@ -99,12 +99,7 @@ def _judge(
     found: list[Mismatch] = []
     for buffer, different, wide in _compared(proof.reference, run, result, proof.exact):
         if not proof.exact and may_be_rounding(run, buffer, different):
-            oracle = prepared.oracles.images(run, proof.run.cancel, asked=True).get(buffer.index)
-            if oracle is not None:
-                rounding = prepared.oracles.roundings(run, proof.run.cancel).get(buffer.index)
-                truth = (oracle, rounding)
-                different, wide = _compare(proof.reference, run, buffer, result, exact=False, truth=truth)
-                different = tuple(_judged(d, run, buffer, result, oracle) for d in different)
+            different, wide = _beside_the_truth(proof, prepared, run, buffer, result) or (different, wide)
         found += different
         proof.errors = proof.errors.widened(wide)
         if traced and not different and proof.on("lost_atomics"):
@@ -118,6 +113,23 @@ def _judge(
     if run is prepared.runs[0] and run is prepared.repeated:
         proof.bits.setdefault(run.dispatch.id, digests(run, result))
     return tuple(found), None
+
+
+def _beside_the_truth(
+    proof: Proof, prepared: Prepared, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
+) -> tuple[tuple[Mismatch, ...], Errors] | None:
+    """The differences beside double precision, of doubles beside what rounding makes; None where there is neither."""
+    oracles, cancel = prepared.oracles, proof.run.cancel
+    oracle = oracles.images(run, cancel, asked=True).get(buffer.index)
+    if oracle is not None:
+        truth = (oracle, oracles.roundings(run, cancel).get(buffer.index))
+        different, wide = _compare(proof.reference, run, buffer, result, exact=False, truth=truth)
+        return tuple(_judged(d, run, buffer, result, oracle) for d in different), wide
+    rounding = oracles.double_roundings(run, cancel).get(buffer.index)
+    if rounding is None:
+        return None
+    own = np.frombuffer(run.compared(run.result, buffer), dtype="<f8")
+    return _compare(proof.reference, run, buffer, result, exact=False, truth=(own, rounding))
 
 
 def _judged(

@@ -1,0 +1,152 @@
+"""How far rounding moves the reference's own doubles: there is no wider type to hold them against.
+
+Takes a run of the reference, gives for each buffer of doubles how far correct results of it are apart. Pairs of runs
+have every input double moved by the same step up in one and down in the other. What is linear in the inputs cancels in
+the sum of both results, so that rounding is left of it; half their difference tells how much the result depends on its
+inputs. A branch that a step takes moves the result by as much for a small step as for a large one: that is no rounding.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.accordo.dispatch.access_map import WRITTEN
+from hipscope.accordo.dispatch.captured import CapturedBuffer
+from hipscope.accordo.dispatch.element_types import Segment
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement, write_replacement
+from hipscope.accordo.oracle.launch import Images
+from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.reference.settings import ReferenceSettings
+from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, replay_all
+
+Doubles = NDArray[np.float64]
+
+_DOUBLE = "fp64"
+_PAIRS = 3
+_FIRST_SEED = 11  # of the order of waves; other than those of the reference's own runs
+# A step is so many units in the last place: so many that the roundings of both runs have nothing to do with each other,
+# and so few that all but branches is linear.
+_LEAST_STEP, _MOST_STEP = 1 << 15, 1 << 16
+# More than so many times what one unit in the last place of the inputs makes is not taken for rounding. A branch makes
+# a 768th of itself, as the inputs have moved by some 49152 units: with what a proof allows of it, a 96th.
+_MANY_ROUNDINGS = 64.0
+# Nor is more than this of the buffer's largest number: there the result is not linear in its inputs.
+_FARTHEST = 1e-6
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The numbers of a buffer after a pair of runs, less those of the run without a step."""
+
+    up: Doubles
+    down: Doubles
+
+
+def double_roundings(
+    run: ReferenceRun, settings: ReferenceSettings, work: Path, cancel: threading.Event | None
+) -> Images:
+    """For each buffer that is doubles from end to end and that the run writes; empty where a nudged run fails."""
+    written = [b for b in run.dispatch.buffers if run.access[b.index].any(WRITTEN) and _all_doubles(run, b)]
+    if not written:
+        return {}
+    limit = patience(settings.tool, run.result)
+    requests = [
+        ReplayRequest(
+            run.dispatch,
+            run.dispatch.code_object,
+            work / f"run_{pair}_{way}",
+            seed=_FIRST_SEED + 2 * pair + (way > 0),
+            inputs=_nudged_inputs(run, pair, way, work / f"inputs_{pair}_{way}"),
+            timeout_s=limit,
+        )
+        for pair in range(_PAIRS)
+        for way in (1, -1)
+    ]
+    runs = [made for (made,) in replay_all(settings.tool, [[r] for r in requests], cancel=cancel)]
+    if any(made.status != "ok" for made in runs):
+        return {}
+    return {b.index: _roundings_of(run, b, runs) for b in written}
+
+
+def roundings(own: Doubles, moved: Sequence[Moved], written: NDArray[np.bool_]) -> Doubles:
+    """How far each number is off by rounding: by its own runs, and by those of the others for one that had luck."""
+    # Three roundings are in the sum, one of them twice.
+    rounding = _root_mean_square([m.up + m.down for m in moved]) / np.sqrt(6)
+    unit = _root_mean_square([m.up - m.down for m in moved]) / (_LEAST_STEP + _MOST_STEP)
+    known = written & np.isfinite(rounding) & np.isfinite(unit) & (unit > 0)
+    if not known.any():
+        return np.zeros(len(own))
+    shares = np.minimum(rounding[known] / unit[known], _MANY_ROUNDINGS)
+    growth = float(np.sqrt(np.mean(np.square(shares))))
+    found = np.zeros(len(own))
+    found[known] = np.minimum(
+        np.maximum(rounding[known], growth * unit[known]), _MANY_ROUNDINGS * unit[known]
+    )
+    largest = float(np.abs(own)[np.isfinite(own)].max(initial=0.0))
+    return np.where(found <= _FARTHEST * largest, found, 0.0)
+
+
+def _roundings_of(run: ReferenceRun, buffer: CapturedBuffer, runs: Sequence[Replay]) -> Doubles:
+    own = _numbers(run, run.result, buffer)
+    written = (run.access[buffer.index].window(0, buffer.size) & WRITTEN).reshape(-1, 8).any(axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        left = [_numbers(run, one, buffer) - own for one in runs]
+        moved = [Moved(up, down) for up, down in zip(left[::2], left[1::2], strict=True)]
+        return roundings(own, moved, np.asarray(written))
+
+
+def _numbers(run: ReferenceRun, result: Replay, buffer: CapturedBuffer) -> Doubles:
+    return np.frombuffer(run.compared(result, buffer), dtype="<f8")
+
+
+def _root_mean_square(of: Sequence[Doubles]) -> Doubles:
+    return np.asarray(np.sqrt(np.mean(np.square(of), axis=0)))
+
+
+def _all_doubles(run: ReferenceRun, buffer: CapturedBuffer) -> bool:
+    pieces = run.results[buffer.index]
+    plain = bool(pieces) and all(_is_double(s) and s.argument is not None for s in pieces)
+    return plain and sum(s.end - s.start for s in pieces) == buffer.size
+
+
+def _is_double(segment: Segment) -> bool:
+    return (
+        segment.element.name == _DOUBLE
+        and segment.stride is None
+        and segment.only is None
+        and not segment.stored
+    )
+
+
+def _nudged_inputs(run: ReferenceRun, seed: int, way: int, folder: Path) -> Path:
+    """A folder with the run's inputs, each double of them some units in its last place higher or lower."""
+    folder.mkdir(parents=True)
+    for buffer in run.dispatch.buffers:
+        captured = buffer.before()
+        replaced = replacement(run.inputs, buffer.index)
+        data = bytearray(captured if replaced is None else replaced_contents(replaced, buffer.before))
+        rng = np.random.default_rng([seed, buffer.index])
+        for segment in filter(_is_double, run.pieces[buffer.index]):
+            data[segment.start : segment.end] = nudged(bytes(data[segment.start : segment.end]), way, rng)
+        if data != captured:
+            write_replacement(
+                folder, buffer.index, *(np.frombuffer(d, dtype=np.uint8) for d in (data, captured))
+            )
+    return folder
+
+
+def nudged(data: bytes, way: int, rng: np.random.Generator) -> bytes:
+    """Zeros stay zeros, NaN and infinity what they are, and none gets another sign or overflows."""
+    numbers = np.frombuffer(data, dtype="<f8")
+    steps = rng.integers(_LEAST_STEP, _MOST_STEP, len(numbers)) * (rng.integers(0, 2, len(numbers)) * 2 - 1)
+    sizes = np.abs(numbers)
+    movable = (sizes > np.finfo(np.float64).tiny * _MOST_STEP) & (sizes < np.finfo(np.float64).max / 2)
+    result = numbers.copy()
+    result[movable] += way * steps[movable] * np.spacing(sizes[movable])
+    return result.tobytes()
