@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -79,3 +79,10 @@ class Run:
     def replacing(self, path: Path, text: bytes) -> Run:
         """The same on a candidate: its text in place of that of the file."""
         return replace(self, texts=self.texts.replacing(path, text))
+
+    def replacing_all(self, changed: Iterable[tuple[Path, bytes]]) -> Run:
+        """The same on a candidate that changes several files."""
+        run = self
+        for path, text in changed:
+            run = run.replacing(path, text)
+        return run

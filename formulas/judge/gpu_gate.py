@@ -64,7 +64,7 @@ def time_on_hardware(
     Raises MissingTool when the profiler is gone, and Cancelled.
     """
     run = run or bench.run
-    changed = run.replacing(judgement.candidate.file or bench.source, judgement.candidate.text)
+    changed = run.replacing_all(judgement.candidate.texts(bench.source))
     try:
         programs: dict[Side, BuiltProgram] = {
             "before": build_program(bench.project, bench.session.toolchain, run),

@@ -122,33 +122,38 @@ def _rounds(
     except Cancelled as cancelled:
         raise nothing_begun(options.end, cancelled) from None
     rounds: list[OptimizeResult] = [result]
-    texts: list[bytes] = []
+    before: dict[Path, bytes] = {}  # the texts of the files that were edited, the kernel's first
+    after: dict[Path, bytes] = {}
     done: set[str] = set()
     most = _ALL_ROUNDS if proposer is None and result.measured is None else 1
     while result.status == "verified" and result.edit is not None:
         file = Path(result.edit.file)
-        texts += [run.texts.needed(file)] if not texts else []
-        texts.append(result.edit.applied_to(texts[-1]))
+        for part in result.edit.parts:
+            was = run.texts.needed(part.file)
+            before.setdefault(Path(part.file), was)
+            after[Path(part.file)] = part.applied_to(was)
         if len(rounds) >= (options.rounds or most):
-            return joined(project, rounds, None, texts)
+            return joined(project, rounds, None, before, after)
         taken, begun = time.monotonic() - begun, time.monotonic()
         if run.seconds_left < taken * _SHORTEST_ROUND:
-            return with_end(joined(project, rounds, None, texts), too_late(len(rounds) + 1, taken, run))
+            return with_end(
+                joined(project, rounds, None, before, after), too_late(len(rounds) + 1, taken, run)
+            )
         run.say(f"round {len(rounds) + 1}: going on with the rewrite")
-        run = run.replacing(file, texts[-1])
+        run = run.replacing_all(after.items())
         own = base_name(result.kernel or "")
         done |= {base_name(a.kernel) for a in result.attempts}  # those before it, which gained nothing
         again = options.rounds is not None or [r.kernel for r in rounds].count(result.kernel) < _ROUNDS
         asked = replace(asked, earlier=Earlier(file, own if again else None, frozenset(done)))
         try:
-            result = _optimize(project, asked, run, accepted.take(texts[-1]))
+            result = _optimize(project, asked, run, accepted.take(after[file]))
         except Cancelled as cancelled:
             reason = f"{reason_of(options.end, cancelled)}, in round {len(rounds) + 1}."
-            return with_end(joined(project, rounds, None, texts), reason)
+            return with_end(joined(project, rounds, None, before, after), reason)
         if result.status == "verified" and result.edit is not None and Path(result.edit.file) == file:
             rounds.append(result)
         else:
-            return with_end(joined(project, rounds, result, texts), result.ended)
+            return with_end(joined(project, rounds, result, before, after), result.ended)
     return result
 
 

@@ -5,7 +5,8 @@ Takes a bench and what the judge said, gives the records of result.py. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Kernel, Profile
@@ -19,7 +20,7 @@ from hipscope.formulas.judge.judge import Judgement
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes
 from hipscope.formulas.judge.timed_replay import Measured
 from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult, Side
-from hipscope.formulas.optimize.verified_edit import diff_of, edit_between
+from hipscope.formulas.optimize.verified_edit import diff_of, edit_of, shown_name
 from hipscope.formulas.propose.candidate import Candidate
 
 
@@ -57,7 +58,7 @@ def judged_attempt(bench: Bench, finding: Finding, judgement: Judgement) -> Atte
         verdict=judgement.verdict,
         notes=judgement.notes,
         trades=judgement.trades,
-        diff=diff_of(*_change(bench, candidate)),
+        diff=_diff(bench, candidate),
     )
 
 
@@ -76,7 +77,7 @@ def verified_result(
         kernel=finding.kernel,
         file=finding.file,
         line=finding.line,
-        diff=diff_of(*_change(bench, best.candidate)),
+        diff=_diff(bench, best.candidate),
         speedup=best.speedup,
         before=_side(bench.baseline, best, lambda times: times.before_ns),
         after=_after(best),
@@ -86,7 +87,7 @@ def verified_result(
         trades=best.trades,
         attempts=tuple(attempts),
         isolation=isolation(),
-        edit=edit_between(best.candidate.file or bench.source, *_change(bench, best.candidate)[1:]),
+        edit=edit_of((f, *pair) for f, pair in _changes(bench, best.candidate)),
         kernels=(gain,),
         gpu_speedup=total / (total - gain.time_ns + gain.time_ns / gain.speedup) if total else None,
     )
@@ -127,12 +128,16 @@ def _side(
     )
 
 
-def _change(bench: Bench, candidate: Candidate) -> tuple[str, bytes, bytes]:
-    """The name of the file that a candidate edits, relative to the project, and its text before and after."""
-    root, file = bench.project.root.resolve(), candidate.file
-    path = (file or bench.source).resolve()
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-    return name, bench.original if file is None else bench.run.texts.needed(file), candidate.text
+def _changes(bench: Bench, candidate: Candidate) -> Iterator[tuple[Path, tuple[bytes, bytes]]]:
+    """The files that a candidate edits, with their texts before and after."""
+    for file, text in candidate.texts(bench.source):
+        own = file == bench.source and candidate.file is None
+        yield file, (bench.original if own else bench.run.texts.needed(file), text)
+
+
+def _diff(bench: Bench, candidate: Candidate) -> str:
+    root = bench.project.root
+    return "".join(diff_of(shown_name(file, root), *pair) for file, pair in _changes(bench, candidate))
 
 
 def nothing_to_do(profile: Profile, kernels: Sequence[Kernel], named: str | None) -> str:

@@ -8,31 +8,33 @@ kernel; the times of the result are that kernel's, `kernels` has those of all.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.optimize.result import KernelGain, OptimizeResult
-from hipscope.formulas.optimize.verified_edit import diff_of, edit_between
+from hipscope.formulas.optimize.verified_edit import diff_of, edit_of, shown_name
 
 
 def joined(
-    project: Project, rounds: Sequence[OptimizeResult], last: OptimizeResult | None, texts: Sequence[bytes]
+    project: Project,
+    rounds: Sequence[OptimizeResult],
+    last: OptimizeResult | None,
+    before: Mapping[Path, bytes],
+    after: Mapping[Path, bytes],
 ) -> OptimizeResult:
-    """All verified `rounds` as one; `texts` are the file before the first and after each. `last` found nothing more."""
+    """All verified `rounds` as one; `before` and `after` them the files that they edit. `last` found nothing more."""
     first = rounds[0]
     if len(rounds) == 1 or first.edit is None:
         return first
     own = [r for r in rounds if r.kernel == first.kernel]
-    file = Path(first.edit.file)
-    root = project.root.resolve()
-    name = file.resolve().relative_to(root).as_posix() if file.resolve().is_relative_to(root) else file.name
+    changes = [(file, text, after[file]) for file, text in before.items()]
     everything = (*rounds, last) if last is not None else rounds
     return first.model_copy(
         update={
             "message": " Then: ".join(r.message for r in rounds),
-            "diff": diff_of(name, texts[0], texts[-1]),
+            "diff": "".join(diff_of(shown_name(f, project.root), *pair) for f, *pair in changes),
             "speedup": math.prod(r.speedup or 1.0 for r in own),
             "after": own[-1].after,
             "measured": None,
@@ -40,7 +42,7 @@ def joined(
             "notes": tuple(dict.fromkeys(note for r in rounds for note in r.notes)),
             "trades": tuple(trade for r in rounds for trade in r.trades),
             "attempts": tuple(attempt for r in everything for attempt in r.attempts),
-            "edit": edit_between(file, texts[0], texts[-1]),
+            "edit": edit_of(changes),
             "kernels": _gains(rounds),
             "gpu_speedup": math.prod(r.gpu_speedup or 1.0 for r in rounds),
         }

@@ -12,8 +12,9 @@ from hipscope.analysis.source.syntax import KernelSyntax
 class Candidate:
     """One proposed rewrite of one kernel.
 
-    `text` is the whole file: the kernel's own, or `file`. `function` is the one that changes in place of the kernel: a
-    device function that the kernel calls. `expected` says, before anything ran, what it should change.
+    `text` is the whole file: the kernel's own, or `file`; `also` are further files that change with it. `function` is
+    the one that changes in place of the kernel: a device function that the kernel calls. `expected` says, before
+    anything ran, what it should change.
     `exact` promises bit-equal results; a rewrite that reorders or rounds floating-point operations sets it to False,
     and `terms` to how many of them make one element. `assumes` are sentences about the program that hold in every
     recorded launch and that the rewrite relies on beyond them; the user is shown them. `only_for` names the formula
@@ -30,6 +31,11 @@ class Candidate:
     file: Path | None = None
     only_for: str = ""
     function: KernelSyntax | None = None
+    also: tuple[tuple[Path, bytes], ...] = ()
+
+    def texts(self, source: Path) -> tuple[tuple[Path, bytes], ...]:
+        """All files that change, with their new texts; `source` is the kernel's own file."""
+        return ((self.file or source, self.text), *self.also)
 
 
 @dataclass(frozen=True)

@@ -120,10 +120,12 @@ def optimize(  # one parameter per option of the command
         write_result(report, draw, format, output)
         kept = tasks.apply(edit) if apply and edit is not None else None
         if edit is not None and format is Format.TEXT:
-            from hipscope.server.render.text import short_path
+            from hipscope.server.render.text import listed, short_path
 
-            file = short_path(edit.file)
-            done = f"Written to {file}; the original is {short_path(str(kept))}."
-            sys.stdout.write((done if kept else f"Not written; --apply writes it to {file}.") + "\n")
+            files = listed(short_path(part.file) for part in edit.parts)
+            originals = listed(short_path(str(path)) for path in kept or ())
+            verb = "originals are" if edit.also else "original is"
+            done = f"Written to {files}; the {verb} {originals}."
+            sys.stdout.write((done if kept else f"Not written; --apply writes it to {files}.") + "\n")
         if report.status not in ("verified", "nothing_to_do"):
             raise typer.Exit(STOPPED if ended.is_set() else 1)

@@ -27,4 +27,7 @@ def add(app: typer.Typer) -> None:
             from hipscope.formulas.optimize import verified_edit
 
             kept = verified_edit.restore(file, force=force)
-            sys.stdout.write(f"{file} has its text of {kept.name} again\n")
+            own, *others = (path.name for path in kept)
+            sys.stdout.write(f"{file} has its text of {own} again\n")
+            for name in others:
+                sys.stdout.write(f"and a file of the same rewrite that of {name}\n")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import Encoding, byte_range, digest
-from hipscope.server.reports.schema.optimize import Edit
+from hipscope.server.reports.schema.optimize import Edit, EditPart
 
 _BOM = "\ufeff"
 
 
 class StaleEdit(Exception):
-    """The text is no longer the one that the edit was verified against."""
+    """The text of a file is no longer the one that the edit was verified against."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.file = file
 
 
 @dataclass(frozen=True)
@@ -25,36 +30,63 @@ class EditSide:
     annotations: bool = False
 
 
+@dataclass(frozen=True)
+class DocumentText:
+    """What a document holds; `version` None for a file that is not open."""
+
+    uri: str
+    version: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class DocumentChange:
+    """One change of one document."""
+
+    plain: lsp.TextEdit
+    uri: str
+    version: int | None
+
+
 def workspace_edit(
-    edit: Edit, text: str, uri: str, version: int | None, label: str, description: str, client: EditSide
+    edit: Edit, documents: Sequence[DocumentText], label: str, description: str, client: EditSide
 ) -> lsp.WorkspaceEdit:
-    """The edit for a document with that text. Raises StaleEdit when it is another text."""
+    """The edit for the documents of its parts. Raises StaleEdit when one has another text."""
+    changes = [
+        DocumentChange(_text_edit(part, document.text, client), document.uri, document.version)
+        for part, document in zip(edit.parts, documents, strict=True)
+    ]
+    return edit_of_documents(changes, label, description, client)
+
+
+def _text_edit(edit: EditPart, text: str, client: EditSide) -> lsp.TextEdit:
+    """The change of a document with that text. Raises StaleEdit when it is another text."""
     start, end = edit.start_byte, edit.end_byte
     if digest(text) != edit.original_sha256:
         # Editors keep a byte order mark out of the text; on disk, where the edit was made, it is three bytes.
         if digest(_BOM + text) != edit.original_sha256:
-            raise StaleEdit
+            raise StaleEdit(edit.file)
         start, end = start - 3, end - 3
-    plain = lsp.TextEdit(range=byte_range(text, start, end, client.encoding), new_text=edit.new_text)
-    return edit_of_document(plain, uri, version, label, description, client)
+    return lsp.TextEdit(range=byte_range(text, start, end, client.encoding), new_text=edit.new_text)
 
 
-def edit_of_document(
-    plain: lsp.TextEdit, uri: str, version: int | None, label: str, description: str, client: EditSide
+def edit_of_documents(
+    changes: Sequence[DocumentChange], label: str, description: str, client: EditSide
 ) -> lsp.WorkspaceEdit:
-    """One change of a document, in the most telling way that the client knows."""
-    span = plain.range
+    """One change of each document, in the most telling way that the client knows."""
     if not client.document_changes:
-        return lsp.WorkspaceEdit(changes={uri: [plain]})
-    document = lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
-    if not client.annotations:
-        return lsp.WorkspaceEdit(
-            document_changes=[lsp.TextDocumentEdit(text_document=document, edits=[plain])]
-        )
+        return lsp.WorkspaceEdit(changes={change.uri: [change.plain] for change in changes})
     # Never `needs_confirmation`: VS Code would open its preview with every box unticked, and apply nothing.
     annotation = lsp.ChangeAnnotation(label=label, description=description, needs_confirmation=False)
-    annotated = lsp.AnnotatedTextEdit(annotation_id="hipscope", range=span, new_text=plain.new_text)
-    return lsp.WorkspaceEdit(
-        document_changes=[lsp.TextDocumentEdit(text_document=document, edits=[annotated])],
-        change_annotations={"hipscope": annotation},
-    )
+    found: list[lsp.TextDocumentEdit] = []
+    for change in changes:
+        plain = change.plain
+        annotated = lsp.AnnotatedTextEdit(
+            annotation_id="hipscope", range=plain.range, new_text=plain.new_text
+        )
+        document = lsp.OptionalVersionedTextDocumentIdentifier(uri=change.uri, version=change.version)
+        found.append(
+            lsp.TextDocumentEdit(text_document=document, edits=[annotated if client.annotations else plain])
+        )
+    annotations = {"hipscope": annotation} if client.annotations else None
+    return lsp.WorkspaceEdit(document_changes=list(found), change_annotations=annotations)

@@ -6,7 +6,7 @@ The command takes one object: `uri`, and `force` (true: also when the file has c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.server.edit.positions import change_between
-from hipscope.server.edit.workspace_edit import edit_of_document
+from hipscope.server.edit.workspace_edit import DocumentChange, edit_of_documents
 from hipscope.server.session.language_server import HipServer, path_of
 
 _BOM = b"\xef\xbb\xbf"
@@ -43,21 +43,28 @@ def register(server: HipServer) -> None:
 async def put_back_in_editor(ls: HipServer, file: Path, *, force: bool) -> dict[str, Any]:
     """Restore the text of a document as an edit of it, saved or not; what came of it."""
     from hipscope.analysis.errors import HipscopeError
-    from hipscope.formulas.optimize.verified_edit import kept_original
+    from hipscope.formulas.optimize.verified_edit import kept_originals
 
-    document = ls.document(str(file))
-    assert document is not None
-    text = document.source
-    now = text.encode("utf-8", "surrogatepass")
-    if file.is_file() and file.read_bytes().startswith(_BOM) and not now.startswith(_BOM):
-        now = _BOM + now  # which editors leave out of the text
+    def content(path: Path) -> bytes:
+        text = ls.text(str(path))
+        now = b"" if text is None else text.encode("utf-8", "surrogatepass")
+        marked = path.is_file() and path.read_bytes().startswith(_BOM)  # which editors leave out of the text
+        return _BOM + now if marked and not now.startswith(_BOM) else now
+
     try:
-        original, kept = kept_original(file, now, force=force)
+        kept = kept_originals(file, content, force=force)
     except HipscopeError as failure:
         return {"restored": False, "message": str(failure)}
     label = f"hipscope: restore {file.name}"
-    change = change_between(text, original.removeprefix(_BOM).decode("utf-8", "surrogatepass"), ls.encoding)
-    edit = edit_of_document(change, document.uri, document.version, label, label, ls.edit_side())
+    changes = []
+    for part in kept:
+        before, after = (
+            t.removeprefix(_BOM).decode("utf-8", "surrogatepass") for t in (part.now, part.original)
+        )
+        document = ls.document(str(part.file))
+        change = change_between(before, after, ls.encoding)
+        changes.append(DocumentChange(change, ls.uri(str(part.file)), document.version if document else None))
+    edit = edit_of_documents(changes, label, label, ls.edit_side())
     # Shielded: the client may still answer after this request was cancelled.
     asked = ls.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit=edit, label=label))
     reply = await asyncio.shield(asyncio.ensure_future(asked))
@@ -66,7 +73,7 @@ async def put_back_in_editor(ls: HipServer, file: Path, *, force: bool) -> dict[
         return {"restored": False, "message": f"the editor refused the edit: {reason}"}
     return {
         "restored": True,
-        "message": f"{file.name} has its text of {kept.name} again; it is not saved yet",
+        "message": f"{_restored(part.kept for part in kept)}; it is not saved yet",
     }
 
 
@@ -79,4 +86,9 @@ def put_back(file: Path, *, force: bool) -> dict[str, Any]:
         kept = restore(file, force=force)
     except HipscopeError as failure:
         return {"restored": False, "message": str(failure)}
-    return {"restored": True, "message": f"{file.name} has its text of {kept.name} again"}
+    return {"restored": True, "message": _restored(kept)}
+
+
+def _restored(kept: Iterable[Path]) -> str:
+    """Which files have which text again; a kept text has the name of its file, and a part of its hash behind it."""
+    return ", ".join(f"{path.stem} has its text of {path.name} again" for path in kept)

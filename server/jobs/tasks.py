@@ -192,8 +192,8 @@ def check_writable(request: TaskRequest) -> None:
     check_file(project.own_source or project.directory)
 
 
-def apply(edit: Edit) -> Path:
-    """Write a verified edit into its file; where the original is kept. Raises UsageError."""
+def apply(edit: Edit) -> tuple[Path, ...]:
+    """Write a verified edit into its files; where the original of each is kept. Raises UsageError."""
     from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
 
     return apply_edit(VerifiedEdit(**asdict(edit)))

@@ -280,6 +280,12 @@ def _add_changes(table: Table, before: Side, after: Side) -> None:
         table.add_row("resources", Text(", ".join(changed)))
 
 
+def listed(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = words or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def short_path(path: str) -> str:
     """A path relative to the working directory when it is inside it."""
     try:

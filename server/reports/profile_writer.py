@@ -24,7 +24,7 @@ from hipscope.emulator.devices import time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
 from hipscope.formulas.detect.registry import diagnose, explain, find_formula, findings_and_hints
 from hipscope.server.reports.schema.fields import record_of
-from hipscope.server.reports.schema.optimize import Edit, Optimization
+from hipscope.server.reports.schema.optimize import Edit, EditPart, Optimization
 from hipscope.server.reports.schema.profile import (
     Device,
     Fault,
@@ -41,6 +41,7 @@ from hipscope.server.reports.schema.profile import (
 
 if TYPE_CHECKING:
     from hipscope.formulas.optimize.result import OptimizeResult
+    from hipscope.formulas.optimize.verified_edit import VerifiedEdit
 
 
 def profile_report(
@@ -122,8 +123,13 @@ def optimize_report(result: OptimizeResult) -> Optimization:
         result,
         findings=finding_records(result.findings),
         file=real(result.file) if result.file else None,
-        edit=record_of(Edit, edit, file=real(edit.file)) if edit else None,
+        edit=_edit_record(edit) if edit else None,
     )
+
+
+def _edit_record(edit: VerifiedEdit) -> Edit:
+    also = tuple(record_of(EditPart, part, file=real(part.file)) for part in edit.also)
+    return record_of(Edit, edit, file=real(edit.file), also=also)
 
 
 def real(path: str) -> str:

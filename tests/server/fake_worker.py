@@ -8,7 +8,8 @@ wants leave to send before it optimizes, `// worker: keys` says which keys it wa
 `// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
 leaves a key out of its report. `// prepares FILE` makes a preparation write its process id into that file and go on
 until it is stopped.
-`// reads FILE` names an input beside the source.
+`// reads FILE` names an input beside the source, `// also FILE` one whose first three letters an optimization
+replaces, too.
 `/*slow*/` inside a kernel is what an optimization replaces.
 """
 
@@ -389,13 +390,26 @@ def optimize(request: Object, file: str, text: str) -> Object:
             "diff": "",
         }
         return answer | {"attempts": [attempt]}
-    edit = {
+    edit: Object = {
         "file": file,
         "original_sha256": hashlib.sha256(data).hexdigest(),
         "start_byte": start,
         "end_byte": start + len(b"/*slow*/"),
         "new_text": "/*fast*/",
+        "also": [],
     }
+    for name in re.findall(r"// also (\S+)", text):
+        path = str(Path(file).parent / name)
+        other = (request["overlays"].get(path) or Path(path).read_bytes().decode()).encode()
+        edit["also"].append(
+            {
+                "file": path,
+                "original_sha256": hashlib.sha256(other).hexdigest(),
+                "start_byte": 0,
+                "end_byte": 3,
+                "new_text": "new",
+            }
+        )
     return answer | {
         "status": "verified",
         "speedup": 3.5,

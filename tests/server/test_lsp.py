@@ -444,6 +444,29 @@ async def test_a_text_that_changed_during_the_proof_is_left_alone(client: Editor
     assert client.edits == []
 
 
+async def test_a_rewrite_of_two_files_is_one_edit_and_restored_as_one(client: Editor, tmp_path: Path) -> None:
+    other = tmp_path / "launch.h"
+    other.write_text("old on disk")
+    client.open(PROGRAM + "// also launch.h\n")
+    item = lsp.TextDocumentItem(uri=other.as_uri(), language_id="hip", version=4, text="old not saved")
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(text_document=item))
+    assert (await client.run(OPTIMIZE))["applied"] is True
+    first, second = client.edits[-1].edit.document_changes or ()
+    assert isinstance(first, lsp.TextDocumentEdit)
+    assert isinstance(second, lsp.TextDocumentEdit)
+    assert (first.text_document.uri, second.text_document.uri) == (client.uri, other.as_uri())
+    assert (first.text_document.version, second.text_document.version) == (1, 4)
+    client.change(client.text.replace("slow", "fast"))
+    document = lsp.VersionedTextDocumentIdentifier(uri=other.as_uri(), version=5)
+    change = lsp.TextDocumentContentChangeWholeDocument(text="new not saved")
+    client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [change]))
+    assert (await client.run(RESTORE))["restored"] is True
+    back = [c for c in client.edits[-1].edit.document_changes or () if isinstance(c, lsp.TextDocumentEdit)]
+    assert [c.text_document.version for c in back] == [2, 5]
+    texts = [edit.new_text for c in back for edit in c.edits if not isinstance(edit, lsp.SnippetTextEdit)]
+    assert texts == [PROGRAM.splitlines(keepends=True)[3], "old not saved"]
+
+
 async def test_no_verified_improvement_says_why_and_changes_nothing(client: Editor) -> None:
     client.open(PROGRAM + "// worker: refuse\n")
     answer = await client.run(OPTIMIZE)

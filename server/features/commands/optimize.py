@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.server.edit.workspace_edit import StaleEdit, workspace_edit
+from hipscope.server.edit.workspace_edit import DocumentText, StaleEdit, workspace_edit
 from hipscope.server.features.commands.profile import profile
 from hipscope.server.jobs.jobs import JobFailed
 from hipscope.server.reports.report_reader import read_optimization
-from hipscope.server.reports.schema.optimize import Edit, Optimization
+from hipscope.server.reports.schema.optimize import EditPart, Optimization
 from hipscope.server.session.language_server import HipServer
 from hipscope.server.session.progress import progress_bar
 from hipscope.server.session.project_job import Answer, Show, job_request, needed_key, run_job, worker_report
@@ -48,19 +49,21 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
 
     answer = await run_job(ls, key, "optimize", work(), show, asked=True)
     if edited and answer.get("applied"):
-        ls.in_background(_profile_rewrite(ls, uri, str(key), *edited[0], show))
+        ls.in_background(_profile_rewrite(ls, uri, str(key), tuple(edited), show))
     return answer
 
 
-async def _profile_rewrite(ls: HipServer, uri: str, key: str, file: str, text: str, show: Show) -> None:
-    """Show the rewrite's own profile, saved or not, once the editor has told that the file holds it.
+async def _profile_rewrite(
+    ls: HipServer, uri: str, key: str, edited: Sequence[tuple[str, str]], show: Show
+) -> None:
+    """Show the rewrite's own profile, saved or not, once the editor has told that the files hold it.
 
     A job that has begun since, by a save or a command, is not ended for it: it is of this text or a newer one.
     """
     for _ in range(_TOLD_WITHIN):
         if ls.jobs.running(key):
             return
-        if ls.text(file) == text:
+        if all(ls.text(file) == text for file, text in edited):
             await profile(ls, uri, show, asked=False)
             return
         await asyncio.sleep(0.05)
@@ -97,24 +100,12 @@ async def _offer(ls: HipServer, found: Optimization, edited: list[tuple[str, str
     label = f"hipscope: {found.formula} rewrite of {found.kernel}"
     speedup = f"{found.speedup:.2f}x as fast" if found.speedup else "faster"
     answer["message"] = f"verified: {base_name(found.kernel or '')} is {speedup} ({found.provenance})"
-    uri = ls.uri(found.edit.file)
-    document = ls.document(found.edit.file)
-    text = ls.text(found.edit.file)
     try:
-        if text is None:
-            raise StaleEdit
-        edit = workspace_edit(
-            found.edit,
-            text,
-            uri,
-            document.version if document else None,
-            label,
-            answer["message"],
-            ls.edit_side(),
-        )
-    except StaleEdit:
+        documents = [_document(ls, part.file) for part in found.edit.parts]
+        edit = workspace_edit(found.edit, documents, label, answer["message"], ls.edit_side())
+    except StaleEdit as stale:
         answer["message"] = (
-            f"{Path(found.edit.file).name} was changed while the rewrite was being verified, so nothing was applied; "
+            f"{Path(stale.file).name} was changed while the rewrite was being verified, so nothing was applied; "
             "optimize again"
         )
         ls.tell(f"hipscope: {answer['message']}", lsp.MessageType.Warning)
@@ -124,15 +115,25 @@ async def _offer(ls: HipServer, found: Optimization, edited: list[tuple[str, str
     reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
     answer["applied"] = reply.applied
     if reply.applied:
-        original, changed = _before_and_after(found.edit, text)
-        edited.append((found.edit.file, changed.removeprefix(_BOM).decode("utf-8", "surrogatepass")))
-        with contextlib.suppress(OSError):  # a failure only costs the way back
-            _keep(found.edit, original, changed)
+        files = [Path(part.file).resolve() for part in found.edit.parts]
+        for part, document in zip(found.edit.parts, documents, strict=True):
+            original, changed = _before_and_after(part, document.text)
+            edited.append((part.file, changed.removeprefix(_BOM).decode("utf-8", "surrogatepass")))
+            with contextlib.suppress(OSError):  # a failure only costs the way back
+                _keep(part, original, changed, files)
         ls.tell(f"hipscope: {answer['message']}. Undo takes it back.")
     else:
         answer["message"] = f"the editor refused the edit: {reply.failure_reason or 'no reason given'}"
         ls.tell(f"hipscope: {answer['message']}", lsp.MessageType.Warning)
     return answer
+
+
+def _document(ls: HipServer, file: str) -> DocumentText:
+    """What the editor has of a file, else the disk. Raises StaleEdit when that is no text."""
+    document, text = ls.document(file), ls.text(file)
+    if text is None:
+        raise StaleEdit(file)
+    return DocumentText(ls.uri(file), document.version if document else None, text)
 
 
 def _why_not(found: Optimization) -> str:
@@ -149,7 +150,7 @@ def _why_not(found: Optimization) -> str:
     return "no verified improvement" + (f": {reasons[-1]}" if reasons else "")
 
 
-def _before_and_after(edit: Edit, text: str) -> tuple[bytes, bytes]:
+def _before_and_after(edit: EditPart, text: str) -> tuple[bytes, bytes]:
     """The content of the file that a document with that text is of, and the same with the edit."""
     original = text.encode("utf-8", "surrogatepass")
     if hashlib.sha256(original).hexdigest() != edit.original_sha256:
@@ -157,8 +158,8 @@ def _before_and_after(edit: Edit, text: str) -> tuple[bytes, bytes]:
     return original, original[: edit.start_byte] + edit.new_text.encode() + original[edit.end_byte :]
 
 
-def _keep(edit: Edit, original: bytes, changed: bytes) -> None:
+def _keep(edit: EditPart, original: bytes, changed: bytes, files: Sequence[Path]) -> None:
     """Keep what a document held before an edit that the editor applied."""
     from hipscope.formulas.optimize.verified_edit import keep_original
 
-    keep_original(Path(edit.file).resolve(), original, changed)
+    keep_original(Path(edit.file).resolve(), original, changed, files=files)

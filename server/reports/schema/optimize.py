@@ -16,14 +16,29 @@ OPTIMIZE_SCHEMA = "hipscope.optimize/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A verified replacement of bytes of one file, valid for exactly the text of that hash."""
+class EditPart:
+    """A replacement of bytes of one file, valid for exactly the text of that hash."""
 
     file: str
     original_sha256: str
     start_byte: int
     end_byte: int
     new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(EditPart):
+    """A verified replacement of bytes of one file, valid for exactly the text of that hash.
+
+    `also` are those of other files that belong to it: all are applied, or none.
+    """
+
+    also: tuple[EditPart, ...]
+
+    @property
+    def parts(self) -> tuple[EditPart, ...]:
+        """The edit of each file, this one first."""
+        return (self, *self.also)
 
 
 @dataclass(frozen=True, slots=True)

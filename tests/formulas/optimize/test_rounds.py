@@ -51,7 +51,9 @@ def test_two_rounds_are_one_edit(tmp_path: Path) -> None:
     last = OptimizeResult(
         status="no_improvement", message="", attempts=(attempt("third", Outcome.NOT_FASTER),)
     )
-    whole = joined(project, [verified(file, 0, 1.5), verified(file, 1, 1.2)], last, TEXTS)
+    whole = joined(
+        project, [verified(file, 0, 1.5), verified(file, 1, 1.2)], last, {file: TEXTS[0]}, {file: TEXTS[-1]}
+    )
     assert whole.speedup == pytest.approx(1.8)
     assert whole.edit is not None
     assert whole.edit.applied_to(TEXTS[0]) == TEXTS[2]
@@ -72,20 +74,26 @@ def test_one_rounded_step_makes_the_whole_a_rounded_one(tmp_path: Path) -> None:
             verified(file, number, 1.5, kernel).model_copy(update={"verdict": verdict})
             for number, (verdict, kernel) in enumerate(zip(verdicts, ("k", "other"), strict=True))
         ]
-        assert joined(project, rounds, None, TEXTS).verdict == expected
+        assert joined(project, rounds, None, {file: TEXTS[0]}, {file: TEXTS[-1]}).verdict == expected
 
 
 def test_one_round_is_what_it_was(tmp_path: Path) -> None:
     file = tmp_path / "k.hip"
     project = Project(tmp_path, file, (file,), Config(), (), "single")
     only = verified(file, 0, 1.5)
-    assert joined(project, [only], None, TEXTS[:2]) is only
+    assert joined(project, [only], None, {file: TEXTS[0]}, {file: TEXTS[1]}) is only
 
 
 def test_two_kernels_keep_their_own_gains(tmp_path: Path) -> None:
     file = tmp_path / "k.hip"
     project = Project(tmp_path, file, (file,), Config(), (), "single")
-    whole = joined(project, [verified(file, 0, 1.5), verified(file, 1, 1.2, "other")], None, TEXTS)
+    whole = joined(
+        project,
+        [verified(file, 0, 1.5), verified(file, 1, 1.2, "other")],
+        None,
+        {file: TEXTS[0]},
+        {file: TEXTS[-1]},
+    )
     assert whole.speedup == 1.5  # of the first kernel, which the other numbers are of, too
     assert [(k.kernel, k.speedup, k.rounds) for k in whole.kernels] == [("k", 1.5, 1), ("other", 1.2, 1)]
     assert whole.gpu_speedup == pytest.approx(1.8)

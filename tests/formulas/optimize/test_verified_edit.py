@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.system import file_exchange
-from hipscope.formulas.optimize.verified_edit import apply_edit, diff_of, edit_between, restore
+from hipscope.formulas.optimize.verified_edit import apply_edit, diff_of, edit_between, edit_of, restore
 
 OLD = "a\r\nb ä\r\nc\r\n".encode()
 NEW = "a\r\nb ö + 1\r\nc\r\n".encode()
@@ -27,13 +27,13 @@ def test_an_edit_changes_the_file_and_keeps_the_original(tmp_path: Path) -> None
     file = tmp_path / "k.hip"
     file.write_bytes(OLD)
     file.chmod(0o640)
-    backup = apply_edit(edit_between(file, OLD, NEW))
+    (backup,) = apply_edit(edit_between(file, OLD, NEW))
     assert file.read_bytes() == NEW
     assert file.stat().st_mode & 0o777 == 0o640
     assert backup.read_bytes() == OLD
     assert backup.is_relative_to(tmp_path / ".hipscope" / "backup")
     assert sorted(p.name for p in tmp_path.iterdir()) == [".hipscope", "k.hip"]
-    assert restore(file) == backup
+    assert restore(file) == (backup,)
     assert file.read_bytes() == OLD
     assert file.stat().st_mode & 0o777 == 0o640
 
@@ -65,7 +65,7 @@ def test_a_file_that_the_user_changed_is_restored_only_by_force(tmp_path: Path) 
     file.write_bytes(OLD)
     with pytest.raises(UsageError, match="no original is kept"):
         restore(file)
-    backup = apply_edit(edit_between(file, OLD, NEW))
+    (backup,) = apply_edit(edit_between(file, OLD, NEW))
     file.write_bytes(NEW + b"// mine\n")
     with pytest.raises(UsageError, match="changed since hipscope wrote it"):
         restore(file)
@@ -225,3 +225,59 @@ def test_names_of_one_file_stay_names_of_one_file(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o640
     restore(file)
     assert other.read_bytes() == OLD
+
+
+def two_files(folder: Path) -> tuple[Path, Path]:
+    """A kernel's header and the source that launches it, in folders of their own."""
+    header, source = folder / "include" / "k.h", folder / "src" / "main.hip"
+    for file, text in ((header, b"kernel"), (source, b"launch")):
+        file.parent.mkdir()
+        file.write_bytes(text)
+    return header, source
+
+
+def test_an_edit_of_two_files_changes_both_and_is_taken_back_in_both(tmp_path: Path) -> None:
+    header, source = two_files(tmp_path)
+    edit = edit_of([(header, b"kernel", b"kernel 2"), (source, b"launch", b"launch 2")])
+    kept = apply_edit(edit)
+    assert (header.read_bytes(), source.read_bytes()) == (b"kernel 2", b"launch 2")
+    assert [path.read_bytes() for path in kept] == [b"kernel", b"launch"]
+    assert restore(source) == (kept[1], kept[0])
+    assert (header.read_bytes(), source.read_bytes()) == (b"kernel", b"launch")
+
+
+def test_of_an_edit_of_two_files_nothing_is_written_when_one_has_changed(tmp_path: Path) -> None:
+    header, source = two_files(tmp_path)
+    edit = edit_of([(header, b"kernel", b"kernel 2"), (source, b"launch", b"launch 2")])
+    source.write_bytes(b"launch 3")
+    with pytest.raises(UsageError, match=r"main\.hip: the file has changed"):
+        apply_edit(edit)
+    assert header.read_bytes() == b"kernel"
+
+
+def test_a_file_that_cannot_be_written_gives_the_other_one_its_text_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header, source = two_files(tmp_path)
+    edit = edit_of([(header, b"kernel", b"kernel 2"), (source, b"launch", b"launch 2")])
+    real = file_exchange.replace_text
+
+    def replace_text(path: Path, was: bytes, text: bytes, part: Path) -> bool:
+        return path != header and real(path, was, text, part)
+
+    monkeypatch.setattr("hipscope.formulas.optimize.verified_edit.replace_text", replace_text)
+    with pytest.raises(UsageError, match=r"k\.h: the file was saved meanwhile"):
+        apply_edit(edit)
+    assert (header.read_bytes(), source.read_bytes()) == (b"kernel", b"launch")
+
+
+def test_two_files_are_restored_together_or_not_at_all(tmp_path: Path) -> None:
+    header, source = two_files(tmp_path)
+    apply_edit(edit_of([(header, b"kernel", b"kernel 2"), (source, b"launch", b"launch 2")]))
+    source.write_bytes(b"launch 3")
+    with pytest.raises(UsageError, match=r"main\.hip: it has changed since"):
+        restore(header)
+    assert header.read_bytes() == b"kernel 2"
+    source.write_bytes(b"launch")  # by hand
+    restore(header)
+    assert (header.read_bytes(), source.read_bytes()) == (b"kernel", b"launch")
