@@ -108,16 +108,19 @@ class Rehearsals:
         run: Run,
         *,
         file: Path | None = None,
+        also: Sequence[tuple[Path, bytes]] = (),
         record: bool = False,
         renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """`file` is the one that the rewrites are texts of, None the kernel's own. `record` their launches, too.
+        """`file` is the one that the rewrites are texts of, None the kernel's own; `also` are the texts of further
+        files that go with each. `record` their launches, too.
 
         `renamed` are kernels that have another symbol with the rewrite, by that symbol.
         """
         self._bench = bench
         self._renamed = renamed or {}
         self._file = file
+        self._also = tuple(also)
         self._record = record
         self._asked = run
         self._stop = Stop(run.cancel)
@@ -296,11 +299,11 @@ class Rehearsals:
 
     def _with_earlier_lines(self, profile: Profile, text: bytes) -> Profile:
         """The profile of a run with this text, its output with the numbers that lines have without it."""
-        file, was = self._file_of(text), placed(self._bench.session, self._bench.project.root)
-        before, printed = self._asked.texts.read(file), frozenset(was.program.output.split("\n"))
-        if before is None:
-            return profile
-        output = with_earlier_lines(profile.program.output, file.name, before, text, printed)
+        was = placed(self._bench.session, self._bench.project.root)
+        output, printed = profile.program.output, frozenset(was.program.output.split("\n"))
+        for file, changed in ((self._file_of(text), text), *self._also):
+            if (before := self._asked.texts.read(file)) is not None:
+                output = with_earlier_lines(output, file.name, before, changed, printed)
         return profile.model_copy(update={"program": profile.program.model_copy(update={"output": output})})
 
     def _file_of(self, text: bytes) -> Path:
@@ -404,7 +407,7 @@ class Rehearsals:
         beside = self._asked.quietly().until(stop)
         if text is None:
             return beside
-        return beside.replacing(self._file_of(text), text)
+        return beside.replacing(self._file_of(text), text).replacing_all(self._also)
 
 
 def program_times(was: Profile, new: Profile, rewritten: Collection[str]) -> ProgramTimes | None:

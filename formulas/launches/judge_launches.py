@@ -122,7 +122,7 @@ def time_shared(bench: Bench, run: Run) -> SharedTimes:
         return SharedTimes()
     if isinstance(launched := _launched_by(bench, run), str):
         return SharedTimes()
-    edits = shared_edits(bench, ways, launched.launches, seen)
+    edits = shared_edits(bench, ways, launched.launches, seen, launched.seeing)
     if isinstance(edits, str):
         return SharedTimes()
     kept = tuple(t for t in _timed(bench, edits, run) if isinstance(t, _Timed))
@@ -135,6 +135,7 @@ class _Launched:
 
     launches: list[KernelLaunch]
     code: bytes
+    seeing: frozenset[Path]  # the sources that the kernel's own text is compiled with
 
 
 def _launched_by(bench: Bench, run: Run) -> _Launched | str:
@@ -157,11 +158,12 @@ def _starves(bench: Bench, edit: LaunchEdit) -> bool:
     return any(now < was < units for was, now in counts)
 
 
-def _asked(bench: Bench, run: Run) -> tuple[list[KernelLaunch], bytes]:
-    """The launches of the kernel in all sources of the program, and the text of what runs with it."""
+def _asked(bench: Bench, run: Run) -> tuple[list[KernelLaunch], bytes, frozenset[Path]]:
+    """The launches of the kernel in all sources , the text of what runs with it, and who reads its file."""
     units = units_for(bench.session.toolchain.clang)
     launches: dict[KernelLaunch, None] = {}
     code: dict[tuple[Path, tuple[int, int]], None] = {}
+    seeing: set[Path] = set()
     name = bench.kernel.name.encode()
     for source in dict.fromkeys((bench.source, *bench.project.sources)):
         if name not in (run.texts.read(source) or b""):
@@ -170,8 +172,12 @@ def _asked(bench: Bench, run: Run) -> tuple[list[KernelLaunch], bytes]:
         meaning = units.meaning(run.texts, command, sorted(bench.symbols))
         for symbol in bench.symbols:
             launches.update(dict.fromkeys(meaning.launches(symbol)))
-            code.update(dict.fromkeys((f.place.file, f.place.span) for f in meaning.reachable(symbol)))
-    return list(launches), b"\n".join((run.texts.read(file) or b"")[slice(*span)] for file, span in code)
+            reached = [f.place for f in meaning.reachable(symbol)]
+            code.update(dict.fromkeys((place.file, place.span) for place in reached))
+            if any(place.file.resolve() == bench.source.resolve() for place in reached):
+                seeing.add(source.resolve())
+    text = b"\n".join((run.texts.read(file) or b"")[slice(*span)] for file, span in code)
+    return list(launches), text, frozenset(seeing)
 
 
 def _largest(bench: Bench) -> int:
@@ -250,7 +256,7 @@ def _relying(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged | None:
     """The judgement of a shape in which the kernel does something else, where its timed run was not checked yet."""
     if one.quick.after is None or one.quick.after.checked:
         return None
-    changed = run.replacing(one.edit.file, one.edit.text)
+    changed = run.replacing_all(one.edit.texts)
     after = _measured(bench, one.launched, one.compiled, work / "checked", changed, wait=True)
     wrong = after if isinstance(after, str) else after.wrong
     return Judged(_own_shape(bench, one.candidate, wrong)) if wrong is not None else None
@@ -270,7 +276,7 @@ def _speed(one: _Timed) -> float:
 
 def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judgement:
     """The recorded launches in the shapes that the edit is expected to make; a Judgement says what failed."""
-    changed = run.replacing(edit.file, edit.text)
+    changed = run.replacing_all(edit.texts)
     candidate = Candidate(
         edit.recipe,
         edit.title,
@@ -279,6 +285,7 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
         exact=False,
         assumes=edit.assumes,
         file=edit.file,
+        also=edit.also,
     )
     try:
         compiled = (
@@ -364,7 +371,7 @@ def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
     candidate, edit = one.candidate, one.edit
     run.say(f"running the program with {edit.title[:1].lower()}{edit.title[1:]}")
     renamed = {new: old for old, new in one.symbols.items()}
-    with Rehearsals(bench, run, file=edit.file, record=True, renamed=renamed) as rehearsals:
+    with Rehearsals(bench, run, file=edit.file, also=edit.also, record=True, renamed=renamed) as rehearsals:
         try:
             session = rehearsals.session(edit.text)
         except (BuildFailed, ProgramFailed) as failure:
@@ -379,7 +386,7 @@ def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
             return Judged(Judgement(candidate, Outcome.INCONCLUSIVE, reason))
         relaunch = relaunching(bench.dispatches, recorded, work)
         launched = [made for d in bench.dispatches if not d.variant and (made := relaunch(d)) is not None]
-        changed = run.replacing(edit.file, edit.text)
+        changed = run.replacing_all(edit.texts)
         after = _measured(bench, launched, one.compiled, work / "timed", changed, wait=True)
         if isinstance(after, str):
             return Judged(Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {after}."))
@@ -429,7 +436,7 @@ def _others(
         run.say(f"proving `{name}`, which the edit changes, too")
         try:
             with open_bench(bench.project, bench.session, kernel, run, wait=False) as other:
-                edited = run.replacing(one.edit.file, one.edit.text)
+                edited = run.replacing_all(one.edit.texts)
                 code = compile_device(bench.project, bench.session.toolchain, other.source, edited)
                 relaunch = relaunching(other.dispatches, recorded, work / f"other_{number}")
                 verdict = validate(other.reference, code.path, run, relaunch=relaunch)

@@ -44,7 +44,8 @@ _LEAST = 8  # a literal below is a factor, not a size
 
 @dataclass(frozen=True)
 class LaunchEdit:
-    """One edit: `text` is the whole new `file`, `shapes` what becomes of each recorded (workgroups, workgroup).
+    """One edit: `text` is the whole new `file`, `also` are further files that change with it, `shapes` what becomes of
+    each recorded (workgroups, workgroup).
 
     `host_only`: its numbers stand in functions of the host, so only a template's argument can carry them to a kernel.
     `own` does the same at the kernel's own launches, where the number is one that other kernels have, too.
@@ -60,6 +61,12 @@ class LaunchEdit:
     recipe: str = RECIPE
     assumes: tuple[str, ...] = ()
     expected: str = "fewer idle compute units, or less work that is repeated in each workgroup"
+    also: tuple[tuple[Path, bytes], ...] = ()
+
+    @property
+    def texts(self) -> tuple[tuple[Path, bytes], ...]:
+        """All files that change, with their new texts."""
+        return ((self.file, self.text), *self.also)
 
 
 @dataclass(frozen=True)

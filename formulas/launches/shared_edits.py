@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from tree_sitter import Node
 
@@ -17,7 +18,7 @@ from hipscope.analysis.semantics.records import KernelLaunch
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.judge.bench import Bench
-from hipscope.formulas.launches.more_workgroups import more_workgroups
+from hipscope.formulas.launches.launching_files import launches_of, program_around
 from hipscope.formulas.launches.numbers import LaunchEdit, Sides, block_of
 from hipscope.formulas.launches.shared_text import SharedKernel, share_kernel
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
@@ -43,7 +44,7 @@ def shared_ways(bench: Bench, seen: Seen) -> list[SharedKernel] | str:
     file = parse(source)
     if file.kernel(kernel.name) is None:
         return f"the file has `{kernel.name}` in several ways"
-    along, constant = next(iter(workgroups))[0], _constant(source, kernel)
+    along, constant = next(iter(workgroups))[0], _constant(source, kernel, bench)
     outer = share_kernel(source, kernel, file, bench.facts, along, constant)
     if isinstance(outer, str):
         return outer
@@ -52,18 +53,22 @@ def shared_ways(bench: Bench, seen: Seen) -> list[SharedKernel] | str:
 
 
 def shared_edits(
-    bench: Bench, ways: Sequence[SharedKernel], launches: Sequence[KernelLaunch], seen: Seen
+    bench: Bench,
+    ways: Sequence[SharedKernel],
+    launches: Sequence[KernelLaunch],
+    seen: Seen,
+    seeing: Collection[Path],
 ) -> list[LaunchEdit] | str:
-    """An edit for each way and number of lanes that the recorded launches leave room for, or why there is none."""
+    """An edit for each way and number of lanes that the recorded launches leave room for, or why there is none.
+
+    `seeing` are the sources that are compiled with the kernel's own text.
+    """
     source, kernel = bench.original, bench.kernel
     workgroup = seen[0][1]
     if any(block_of(site, {}) != workgroup for site in launches):
         return f"a run decides how large the workgroups of `{kernel.name}` are"
-    sites = {(site.place.file, site.place.span) for site in launches}
-    if any(file.absolute() != bench.source.absolute() for file, _ in sites):
-        return f"`{kernel.name}` is launched in another file"
-    constant = _constant(source, kernel)
-    host = more_workgroups(source, parse(source), kernel.name, len(sites), constant)
+    constant = _constant(source, kernel, bench)
+    host = launches_of(program_around(bench, seeing), launches, constant)
     if isinstance(host, str):
         return host
     fitting = (n for n in _LANES if n <= bench.facts.wave_size and workgroup[0] % n == 0)
@@ -83,7 +88,7 @@ def _room(bench: Bench, seen: Seen, lanes: int) -> bool:
 def _edit(
     bench: Bench,
     shared: SharedKernel,
-    host: Sequence[Splice],
+    host: Mapping[Path, Sequence[Splice]],
     constant: str,
     lanes: int,
     seen: Seen,
@@ -95,7 +100,13 @@ def _edit(
         f"constexpr int {constant} = {lanes};  // neighbouring lanes that share a work-item of {kernel.name}"
     )
     above = Splice(top.start_byte, top.start_byte, f"{line}{style.newline}{style.newline}".encode())
-    text = apply_splices(source, [above, *shared.splices, *host])
+    own = [splice for file, splices in host.items() if file == bench.source.resolve() for splice in splices]
+    text = apply_splices(source, [above, *shared.splices, *own])
+    also = tuple(
+        (file, apply_splices(bench.run.texts.needed(file), list(splices)))
+        for file, splices in host.items()
+        if file != bench.source.resolve()
+    )
     shapes = {((x, y, z), w): ((x * lanes, y, z), w) for (x, y, z), w in seen}
     rows = ", ".join(str(loop.node.start_point.row + 1) for loop in shared.loops)
     title = (
@@ -108,7 +119,9 @@ def _edit(
     )
     wide = (f"a wave of the device has {lanes} lanes",) if lanes > _NARROW else ()
     assumes = (*shared.assumes, *wide)
-    return LaunchEdit(bench.source, text, title, shapes, recipe=NAME, assumes=assumes, expected=expected)
+    return LaunchEdit(
+        bench.source, text, title, shapes, recipe=NAME, assumes=assumes, expected=expected, also=also
+    )
 
 
 def _top(node: Node) -> Node:
@@ -124,8 +137,10 @@ def _top(node: Node) -> Node:
     return node
 
 
-def _constant(source: bytes, kernel: KernelSyntax) -> str:
-    """A name for the number of lanes that the file does not use."""
+def _constant(source: bytes, kernel: KernelSyntax, bench: Bench) -> str:
+    """A name for the number of lanes that no file of the program uses."""
+    others = (*bench.project.sources, *bench.project.headers)
+    everything = b"\n".join((source, *(bench.run.texts.read(file) or b"" for file in others)))
     style = style_of(source, kernel)
     stem = (
         f"{kernel.name}Lanes"
@@ -133,6 +148,6 @@ def _constant(source: bytes, kernel: KernelSyntax) -> str:
         else f"{kernel.name}_lanes"
     )
     name, number = stem, 2
-    while re.search(rb"\b%s\b" % name.encode(), source) is not None:
+    while re.search(rb"\b%s\b" % name.encode(), everything) is not None:
         name, number = f"{stem}{number}", number + 1
     return name
