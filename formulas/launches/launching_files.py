@@ -22,6 +22,7 @@ from hipscope.formulas.launches.more_workgroups import more_workgroups
 from hipscope.formulas.propose.splice import Splice
 
 _SOURCES = (".hip", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inl")
+_UNREAD = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)  # comments and strings
 _MOST_FILES = 4000  # of a project's directory, as for what is prepared
 
 
@@ -99,7 +100,7 @@ def _launches(program: LaunchingProgram, file: Path) -> bool:
     """Whether a file names the kernel as launches do, or to hand it on."""
     name = re.escape(program.kernel).encode()
     named = rb"\b%s\s*(<[^;{}()]*>\s*)?(<<<|[,)])" % name
-    return re.search(named, program.texts.read(file) or b"") is not None
+    return re.search(named, _UNREAD.sub(b" ", program.texts.read(file) or b"")) is not None
 
 
 def _below(root: Path) -> list[Path] | None:

@@ -56,7 +56,11 @@ def edited(
 
 
 def test_every_source_that_launches_it_is_edited(tmp_path: Path) -> None:
-    sources = {"a.hip": LAUNCH, "b.hip": LAUNCH.replace("n, 64", "7, 64"), "main.hip": "int main() {}\n"}
+    sources = {
+        "a.hip": LAUNCH,
+        "b.hip": LAUNCH.replace("n, 64", "7, 64"),
+        "main.hip": "int main() {}  // of rows, each\n",
+    }
     assert edited(tmp_path, sources, seeing=("a.hip", "b.hip")) == {
         "a.hip": "n * lanes",
         "b.hip": "7 * lanes",
