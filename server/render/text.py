@@ -282,7 +282,7 @@ def _add_changes(table: Table, before: Side, after: Side) -> None:
 
 def listed(words: Iterable[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    *first, last = words or [""]
+    *first, last = list(words) or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 

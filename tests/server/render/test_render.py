@@ -10,7 +10,7 @@ from rich.console import Console
 
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
-from hipscope.server.render.text import heat_strip, render_optimization, render_profile
+from hipscope.server.render.text import heat_strip, listed, render_optimization, render_profile
 from hipscope.server.reports.schema.optimize import KernelGain
 from hipscope.server.reports.schema.profile import Fault, Report
 from tests.server.records import attempt, optimization
@@ -206,3 +206,7 @@ def test_an_uncertain_wait_is_marked(report: Report) -> None:
     kernel = report.kernels[0]
     lines = tuple(replace(row, reason_may_be="pipe_busy") for row in kernel.lines)
     assert "or pipe busy?" in printed(replace(report, kernels=(replace(kernel, lines=lines),)))
+
+
+def test_words_are_listed_however_many_there_are() -> None:
+    assert [listed(iter(words)) for words in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
