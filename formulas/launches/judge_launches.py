@@ -159,7 +159,7 @@ def _starves(bench: Bench, edit: LaunchEdit) -> bool:
 
 
 def _asked(bench: Bench, run: Run) -> tuple[list[KernelLaunch], bytes, frozenset[Path]]:
-    """The launches of the kernel in all sources , the text of what runs with it, and who reads its file."""
+    """The launches of the kernel in all sources, the text of what runs with it, and who reads its file."""
     units = units_for(bench.session.toolchain.clang)
     launches: dict[KernelLaunch, None] = {}
     code: dict[tuple[Path, tuple[int, int]], None] = {}
