@@ -36,6 +36,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     WORKGROUP_NUMBERS,
     at_start,
+    is_pure,
     only_the_first_workgroups,
     style_of,
 )
@@ -144,47 +145,57 @@ def _check(kernel: KernelSyntax, sizes: list[Node]) -> None:
 
 def _steps(node: Node, strides: _Strides, seen: list[str]) -> None:
     """The use of the grid's size is the step of loops, or the value of a variable that is. Raises _NoStride."""
-    body, child = strides.kernel.body_node, node
-    where = f"uses `{text_of(node)}` on line {node.start_point.row + 1} for more than the step of a loop"
-    for outer in ancestors(node, body):
-        if outer.type == "assignment_expression":
-            loop = next((a for a in ancestors(outer, body) if a.type in LOOPS), None)
-            target, operator = child_of(outer, "left"), text_of(child_of(outer, "operator"))
-            ahead = operator == "+=" or (
-                operator == "=" and _goes_ahead(child_of(outer, "right"), text_of(target))
-            )
-            if loop is None or not ahead or target.type != "identifier" or child.id == target.id:
-                raise _NoStride(where)
-            if not _ends_by(loop, text_of(target)):
-                raise _NoStride(where)
-            strides.add(loop, text_of(target))
-            return
-        if outer.type == "init_declarator":
-            name = text_of(child_of(outer, "declarator"))
-            declared = [n for n, _, _ in declarations_in(body)].count(name)
-            if declared != 1 or not name.isidentifier() or name in seen or outer.parent is None:
-                raise _NoStride(where)
+    body = strides.kernel.body_node
+    outer = _product(node)
+    around = outer.parent
+    if around is not None and around.type == "init_declarator":
+        name = text_of(child_of(around, "declarator"))
+        declared = [n for n, _, _ in declarations_in(body)].count(name)
+        if declared == 1 and name.isidentifier() and name not in seen:
             for use in walk(body):
-                if use.type == "identifier" and text_of(use) == name and use.start_byte > outer.end_byte:
+                if use.type == "identifier" and text_of(use) == name and use.start_byte > around.end_byte:
                     _steps(use, strides, [*seen, name])
             return
-        if outer.type not in (
-            "binary_expression",
-            "parenthesized_expression",
-            "cast_expression",
-            "call_expression",
-        ):
+    elif (step := _step(outer)) is not None:
+        loop = next((a for a in ancestors(step, body) if a.type in LOOPS), None)
+        counter = text_of(child_of(step, "left"))
+        if loop is not None and _ends_by(loop, counter):
+            strides.add(loop, counter)
+            return
+    raise _NoStride(
+        f"uses `{text_of(node)}` on line {node.start_point.row + 1} for more than the step of a loop"
+    )
+
+
+def _product(node: Node) -> Node:
+    """The outermost product that a factor is in, with conversions and parentheses."""
+    while (outer := node.parent) is not None:
+        product = outer.type == "binary_expression" and text_of(child_of(outer, "operator")) == "*"
+        converted = outer.type == "call_expression" and called(outer) in _CONVERSIONS
+        passed = outer.type in ("parenthesized_expression", "cast_expression", "argument_list")
+        if not (product or converted or passed):
             break
-        if (
-            outer.type == "binary_expression"
-            and text_of(child_of(outer, "operator")) != "*"
-            and not (outer.parent is not None and outer.parent.type == "assignment_expression")
-        ):
-            break
-        if outer.type == "call_expression" and called(outer) not in _CONVERSIONS:
-            break
-        child = outer
-    raise _NoStride(where)
+        node = outer
+    return node
+
+
+def _step(stride: Node) -> Node | None:
+    """The assignment by which a variable goes on by a stride: `i += stride`, `i = i + stride`."""
+    outer = stride.parent
+    if (
+        outer is not None
+        and outer.type == "binary_expression"
+        and text_of(child_of(outer, "operator")) == "+"
+    ):
+        sides = {text_of(child_of(outer, "left")), text_of(child_of(outer, "right"))} - {text_of(stride)}
+        stride, outer, operator = outer, outer.parent, "="
+    else:
+        sides, operator = set(), "+="
+    if outer is None or outer.type != "assignment_expression" or child_of(outer, "right").id != stride.id:
+        return None
+    target = child_of(outer, "left")
+    goes_on = text_of(child_of(outer, "operator")) == operator and sides <= {text_of(target)}
+    return outer if goes_on and target.type == "identifier" else None
 
 
 def _ends_by(loop: Node, counter: str) -> bool:
@@ -200,13 +211,6 @@ def _ends_by(loop: Node, counter: str) -> bool:
     return counter in names_in(value) and len(changed) == 1
 
 
-def _goes_ahead(value: Node, name: str) -> bool:
-    """Whether a value is the variable and something more: `i = i + stride`."""
-    if value.type != "binary_expression" or text_of(child_of(value, "operator")) != "+":
-        return False
-    return name in (text_of(child_of(value, "left")), text_of(child_of(value, "right")))
-
-
 def _check_numbers(kernel: KernelSyntax, strides: _Strides) -> None:
     """What depends on the workgroup's number is where these loops begin, or their counter. Raises _NoStride."""
     body = kernel.body_node
@@ -220,17 +224,30 @@ def _check_numbers(kernel: KernelSyntax, strides: _Strides) -> None:
     }:
         begins |= more
     for node in walk(body):
-        if not (_is(node, WORKGROUP_NUMBERS) or (node.type == "identifier" and text_of(node) in begins)):
+        # `Random random(seed, first);` is read as a function's declaration, with `first` as a type.
+        named = node.type in ("identifier", "type_identifier") and text_of(node) in begins
+        if not (_is(node, WORKGROUP_NUMBERS) or named):
             continue
         if node.parent is not None and _is(node.parent, WORKGROUP_NUMBERS):
             continue
         loop = next(strides.around(node), None)
         if loop is None:
-            inside = (a for a in ancestors(node, body) if a.type == "declaration")
-            if next(inside, None) is None:
+            if not _declares(node, kernel, begins):
                 raise _NoStride(_own(node))
         elif not _begins(node, loop) and text_of(node) not in strides.counters[loop.id]:
             raise _NoStride(_own(node))
+
+
+def _declares(node: Node, kernel: KernelSyntax, begins: set[str]) -> bool:
+    """Whether a node is a variable of these where it is declared, or in the value of one, which does nothing else."""
+    declarator = next((a for a in ancestors(node, kernel.body_node) if a.type == "init_declarator"), None)
+    if declarator is None:
+        return False
+    name, value = child_of(declarator, "declarator"), declarator.child_by_field_name("value")
+    if value is None or text_of(name) not in begins or not is_pure(value, kernel):
+        return False
+    calls = (n for n in walk(value) if n.type == "call_expression")
+    return all(called(call) in (*_CONVERSIONS, "min", "max") for call in calls)
 
 
 def _own(node: Node) -> str:
