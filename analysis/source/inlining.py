@@ -96,7 +96,7 @@ def see_through(
         kernel,
         subscripts=tuple(sorted(found, key=lambda s: s.span.start)),
         thread_dependent=kernel.thread_dependent | variables.names,
-        alike=kernel.alike & variables.alike,
+        uniform_uses=kernel.uniform_uses & variables.uniform,
         through=Through(
             meanings,
             tuple(opaque),

@@ -315,7 +315,7 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
         shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
         subscripts=tuple(s for n in walk(body) if (s := _subscript(n)) is not None),
         barriers=tuple(
-            Barrier(span_of(n), divergence(n, body, dependent.names, dependent.alike))
+            Barrier(span_of(n), divergence(n, body, dependent.names, dependent.uniform))
             for n in walk(body)
             if called(n) in BARRIERS
         ),
@@ -328,7 +328,7 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
             if n.type in LOOPS and n.child_by_field_name("body") is not None
         ),
         thread_dependent=dependent.names,
-        alike=dependent.alike,
+        uniform_uses=dependent.uniform,
         body_node=body,
         member=member,
         state=_outer_names(body, parameters) if member else frozenset(),

@@ -146,7 +146,7 @@ UNSEEN = Through({}, (), {}, {})
 class KernelSyntax:
     """One `__global__` function definition. `span` covers template head and attributes, up to the closing brace.
 
-    `thread_dependent` and `alike` are the `names` and `alike` of ThreadVariables.
+    `thread_dependent` and `uniform_uses` are the `names` and the `uniform` of ThreadVariables.
     `through` is filled by `see_through`: what the kernel's calls stand for. `state` are names that a `member` function
     does not declare itself: any call and any store may change what they stand for.
     """
@@ -164,7 +164,7 @@ class KernelSyntax:
     atomics: tuple[Atomic, ...]
     loops: tuple[Loop, ...]
     thread_dependent: frozenset[str]
-    alike: frozenset[tuple[str, int]]
+    uniform_uses: frozenset[tuple[str, int]]
     body_node: Node = field(repr=False, compare=False)
     through: Through = field(default=UNSEEN, repr=False, compare=False)
     member: bool = False

@@ -24,7 +24,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 
-Alike = frozenset[tuple[str, int]]
+Uses = frozenset[tuple[str, int]]
 """Uses of variables: their names, and the bytes that they begin at."""
 
 _THREAD_SOURCES = frozenset(
@@ -44,11 +44,13 @@ _UNIFORM_CALLS = BARRIERS | frozenset(
 
 @dataclass(frozen=True)
 class ThreadVariables:
-    """`names` of variables whose value may differ between threads of one workgroup; `alike` are uses of such a name,
-    with their bytes, that are another variable of that name, which is the same for all threads."""
+    """`names` of variables whose value may differ between the threads of a workgroup.
+
+    `uniform` are the uses of such a name that mean another variable, which is the same for all threads.
+    """
 
     names: frozenset[str]
-    alike: Alike
+    uniform: Uses
 
 
 def thread_variables(body: Node, known: frozenset[str] = frozenset()) -> ThreadVariables:
@@ -62,7 +64,7 @@ def thread_variables(body: Node, known: frozenset[str] = frozenset()) -> ThreadV
         if node.type == "identifier" and (name := text_of(node)) in scopes:
             uses.setdefault(name, []).append((node.start_byte, _variable(node, scopes)))
     names = set(known)
-    alike: set[tuple[str, int]] = set()
+    uniform: set[tuple[str, int]] = set()
     differing: set[tuple[str, int]] = set()
     definitions = [(node, *found) for node in walk(body) if (found := _definition(node))[0] is not None]
     changed = True
@@ -72,15 +74,15 @@ def thread_variables(body: Node, known: frozenset[str] = frozenset()) -> ThreadV
             assert target is not None
             if (variable := _variable(target, scopes)) in differing or (name := variable[0]) in known:
                 continue
-            reasons = value is not None and thread_dependent(value, names, alike)
-            if reasons or _condition_around(node, body, names, alike) is not None:
+            reasons = value is not None and thread_dependent(value, names, uniform)
+            if reasons or _condition_around(node, body, names, uniform) is not None:
                 of_name = uses.get(name, ())
-                alike |= {(name, at) for at, _ in of_name if name not in names}
-                alike -= {(name, at) for at, used in of_name if used == variable}
+                uniform |= {(name, at) for at, _ in of_name if name not in names}
+                uniform -= {(name, at) for at, used in of_name if used == variable}
                 differing.add(variable)
                 names.add(name)
                 changed = True
-    return ThreadVariables(frozenset(names), frozenset(alike))
+    return ThreadVariables(frozenset(names), frozenset(uniform))
 
 
 def _scopes(body: Node, known: frozenset[str]) -> Mapping[str, Sequence[tuple[int, int]]]:
@@ -109,13 +111,13 @@ def _variable(node: Node, scopes: Mapping[str, Sequence[tuple[int, int]]]) -> tu
 
 
 def thread_dependent(
-    expression: Node, dependent: AbstractSet[str], alike: AbstractSet[tuple[str, int]] = frozenset()
+    expression: Node, dependent: AbstractSet[str], uniform: AbstractSet[tuple[str, int]] = frozenset()
 ) -> bool:
-    """True when the expression's value may differ between threads of one workgroup; `alike` as in ThreadVariables."""
+    """True when the expression's value may differ between threads of one workgroup; `uniform` as in ThreadVariables."""
     for node in walk(expression):
         if node.type == "identifier":
             name = text_of(node)
-            if name in _THREAD_SOURCES or (name in dependent and (name, node.start_byte) not in alike):
+            if name in _THREAD_SOURCES or (name in dependent and (name, node.start_byte) not in uniform):
                 return True
         if node.type == "call_expression":
             function = called(node)
@@ -139,7 +141,7 @@ def _definition(node: Node) -> tuple[Node | None, Node | None]:
 
 
 def _condition_around(
-    node: Node, body: Node, dependent: AbstractSet[str], alike: AbstractSet[tuple[str, int]]
+    node: Node, body: Node, dependent: AbstractSet[str], uniform: AbstractSet[tuple[str, int]]
 ) -> Node | None:
     """The innermost thread-dependent condition that decides whether `node` runs."""
     child = node
@@ -147,17 +149,20 @@ def _condition_around(
         condition = outer.child_by_field_name("condition")
         if condition is not None and condition.id != child.id and outer.type not in ("do_statement",):
             initialises = outer.type == "for_statement" and child_of(outer, "initializer").id == child.id
-            if not initialises and thread_dependent(condition, dependent, alike):
+            if not initialises and thread_dependent(condition, dependent, uniform):
                 return condition
         child = outer
     return None
 
 
 def divergence(
-    barrier: Node, body: Node, dependent: AbstractSet[str], alike: AbstractSet[tuple[str, int]] = frozenset()
+    barrier: Node,
+    body: Node,
+    dependent: AbstractSet[str],
+    uniform: AbstractSet[tuple[str, int]] = frozenset(),
 ) -> str | None:
     """Why not every thread of the workgroup may reach this barrier equally often, or None."""
-    if (condition := _condition_around(barrier, body, dependent, alike)) is not None:
+    if (condition := _condition_around(barrier, body, dependent, uniform)) is not None:
         return f"it stands under the thread-dependent condition `{squeeze(text_of(condition))}`"
     enclosing = {n.id for n in ancestors(barrier, body) if n.type in LOOPS}
     for node in walk(body):
@@ -165,7 +170,7 @@ def divergence(
         if node.type in ("break_statement", "continue_statement"):
             loop = next((a for a in ancestors(node, body) if a.type in LOOPS), None)
             leaves = loop is not None and loop.id in enclosing
-        if leaves and (condition := _condition_around(node, body, dependent, alike)) is not None:
+        if leaves and (condition := _condition_around(node, body, dependent, uniform)) is not None:
             word = text_of(node).rstrip(";").split()[0]
             return f"threads may have left by the `{word}` on line {node.start_point.row + 1}"
     return None

@@ -59,8 +59,7 @@ _MAY_CHANGE = {
 _CHANGED = {"atomicMin": (">", "<"), "atomicMax": ("<", ">"), "atomicCAS": ("==", "==")}
 _KEPT = {"atomicMin": ("<=", ">="), "atomicMax": (">=", "<="), "atomicCAS": ("!=", "!=")}
 
-
-_CHANGES = frozenset(
+_EFFECTS = frozenset(
     {"assignment_expression", "update_expression", "lambda_expression", "gnu_asm_expression"}
 )
 
@@ -150,8 +149,8 @@ def _asked_first(site: _Site, style: Style, given: list[str]) -> list[Splice] | 
     where = f"the {atomic.function} on line {atomic.span.line}"
     once = atomic.statement is not None and not site.comparable  # the value is kept in a variable, then
     twice = [a for a in atomic.arguments if not (once and a.id == site.value.id)]
-    changes = any(n.type in _CHANGES for n in walk(site.value))
-    if changes or not all(is_pure(argument, site.kernel) for argument in twice):
+    effects = any(n.type in _EFFECTS for n in walk(site.value))
+    if effects or not all(is_pure(argument, site.kernel) for argument in twice):
         return f"{where} computes something by the way"
     if any(a.type == "lambda_expression" for a in ancestors(atomic.node, site.kernel.body_node)):
         return f"{where} stands in a lambda"

@@ -121,9 +121,9 @@ def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSit
     if element is None:
         return f"the {atomic.function} on line {atomic.span.line} is on a member of `{types[base]}`"
     indices = list(indices_of(atomic.arguments[0]))
-    if any(thread_dependent(i, kernel.thread_dependent, kernel.alike) for i in indices) or not is_steady(
-        indices, kernel
-    ):
+    if any(
+        thread_dependent(i, kernel.thread_dependent, kernel.uniform_uses) for i in indices
+    ) or not is_steady(indices, kernel):
         return f"the {atomic.function} on line {atomic.span.line} goes to a different address in each thread"
     return atomic_on(atomic, base, element, facts)
 
@@ -175,13 +175,13 @@ def _statement(
 def _all_come_to(statement: Node, kernel: KernelSyntax, changed: frozenset[str]) -> bool:
     """Whether all threads of a workgroup run a statement equally often; `changed` are names that calls may change."""
     unlike = kernel.thread_dependent | changed
-    alike = {use for use in kernel.alike if use[0] not in changed}
+    uniform = {use for use in kernel.uniform_uses if use[0] not in changed}
     kinds = {outer.type for outer in ancestors(statement, kernel.body_node)}
     jumps = (n for n in walk(kernel.body_node) if n.type in ("goto_statement", "labeled_statement"))
     return (
         kinds <= _AROUND
         and next(jumps, None) is None
-        and divergence(statement, kernel.body_node, unlike, alike) is None
+        and divergence(statement, kernel.body_node, unlike, uniform) is None
     )
 
 
