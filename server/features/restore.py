@@ -6,9 +6,9 @@ The command takes one object: `uri`, and `force` (true: also when the file has c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -16,6 +16,9 @@ from pygls.exceptions import JsonRpcInvalidParams
 from hipscope.server.edit.positions import change_between
 from hipscope.server.edit.workspace_edit import DocumentChange, edit_of_documents
 from hipscope.server.session.language_server import HipServer, path_of
+
+if TYPE_CHECKING:
+    from hipscope.formulas.optimize.verified_edit import KeptText
 
 _BOM = b"\xef\xbb\xbf"
 RESTORE = "hipscope.server.restore"
@@ -31,19 +34,19 @@ def register(server: HipServer) -> None:
         if file is None:
             raise JsonRpcInvalidParams("the command takes one object with a string `uri` of a file")
         force = isinstance(arguments, Mapping) and arguments.get("force") is True
-        if ls.document(file) is None:
-            answer = put_back(Path(file), force=force)
-        else:
-            answer = await put_back_in_editor(ls, Path(file), force=force)
+        answer = await put_back(ls, Path(file), force=force)
         kind = lsp.MessageType.Info if answer["restored"] else lsp.MessageType.Warning
         ls.tell(f"hipscope: {answer['message']}", kind)
         return answer
 
 
-async def put_back_in_editor(ls: HipServer, file: Path, *, force: bool) -> dict[str, Any]:
-    """Restore the text of a document as an edit of it, saved or not; what came of it."""
+async def put_back(ls: HipServer, file: Path, *, force: bool) -> dict[str, Any]:
+    """Restore a file with the others of its last rewrite; what came of it.
+
+    Where one of them is open, all are an edit in the editor, saved or not; else they are written.
+    """
     from hipscope.analysis.errors import HipscopeError
-    from hipscope.formulas.optimize.verified_edit import kept_originals
+    from hipscope.formulas.optimize.verified_edit import kept_originals, restore
 
     def content(path: Path) -> bytes:
         text = ls.text(str(path))
@@ -52,12 +55,24 @@ async def put_back_in_editor(ls: HipServer, file: Path, *, force: bool) -> dict[
         return _BOM + now if marked and not now.startswith(_BOM) else now
 
     try:
-        kept = kept_originals(file, content, force=force)
+        parts = kept_originals(file, content, force=force)
+        if all(ls.document(str(part.file)) is None for part in parts):
+            return {"restored": True, "message": _restored(restore(file, force=force))}
     except HipscopeError as failure:
         return {"restored": False, "message": str(failure)}
-    label = f"hipscope: restore {file.name}"
+    refused = await _applied(ls, f"hipscope: restore {file.name}", parts)
+    if refused is not None:
+        return {"restored": False, "message": f"the editor refused the edit: {refused}"}
+    return {
+        "restored": True,
+        "message": f"{_restored(part.kept for part in parts)}; it is not saved yet",
+    }
+
+
+async def _applied(ls: HipServer, label: str, parts: Sequence[KeptText]) -> str | None:
+    """Ask the editor to put these texts back; why it refused, or None."""
     changes = []
-    for part in kept:
+    for part in parts:
         before, after = (
             t.removeprefix(_BOM).decode("utf-8", "surrogatepass") for t in (part.now, part.original)
         )
@@ -68,25 +83,7 @@ async def put_back_in_editor(ls: HipServer, file: Path, *, force: bool) -> dict[
     # Shielded: the client may still answer after this request was cancelled.
     asked = ls.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit=edit, label=label))
     reply = await asyncio.shield(asyncio.ensure_future(asked))
-    if not reply.applied:
-        reason = reply.failure_reason or "no reason given"
-        return {"restored": False, "message": f"the editor refused the edit: {reason}"}
-    return {
-        "restored": True,
-        "message": f"{_restored(part.kept for part in kept)}; it is not saved yet",
-    }
-
-
-def put_back(file: Path, *, force: bool) -> dict[str, Any]:
-    """Restore a file on disk that is not open; what came of it."""
-    from hipscope.analysis.errors import HipscopeError
-    from hipscope.formulas.optimize.verified_edit import restore
-
-    try:
-        kept = restore(file, force=force)
-    except HipscopeError as failure:
-        return {"restored": False, "message": str(failure)}
-    return {"restored": True, "message": _restored(kept)}
+    return None if reply.applied else reply.failure_reason or "no reason given"
 
 
 def _restored(kept: Iterable[Path]) -> str:

@@ -444,7 +444,10 @@ async def test_a_text_that_changed_during_the_proof_is_left_alone(client: Editor
     assert client.edits == []
 
 
-async def test_a_rewrite_of_two_files_is_one_edit_and_restored_as_one(client: Editor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("closed", [False, True])
+async def test_a_rewrite_of_two_files_is_one_edit_and_restored_as_one(
+    client: Editor, tmp_path: Path, *, closed: bool
+) -> None:
     other = tmp_path / "launch.h"
     other.write_text("old on disk")
     client.open(PROGRAM + "// also launch.h\n")
@@ -460,9 +463,13 @@ async def test_a_rewrite_of_two_files_is_one_edit_and_restored_as_one(client: Ed
     document = lsp.VersionedTextDocumentIdentifier(uri=other.as_uri(), version=5)
     change = lsp.TextDocumentContentChangeWholeDocument(text="new not saved")
     client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [change]))
+    if closed:
+        client.path.write_text(client.text)
+        client.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(client.uri)))
     assert (await client.run(RESTORE))["restored"] is True
+    assert other.read_text() == "old on disk"
     back = [c for c in client.edits[-1].edit.document_changes or () if isinstance(c, lsp.TextDocumentEdit)]
-    assert [c.text_document.version for c in back] == [2, 5]
+    assert [c.text_document.version for c in back] == [None if closed else 2, 5]
     texts = [edit.new_text for c in back for edit in c.edits if not isinstance(edit, lsp.SnippetTextEdit)]
     assert texts == [PROGRAM.splitlines(keepends=True)[3], "old not saved"]
 
