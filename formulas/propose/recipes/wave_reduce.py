@@ -18,7 +18,7 @@ from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import ancestors, child_of, text_of, walk
 from hipscope.analysis.source.number_types import vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
-from hipscope.analysis.source.thread_dependence import divergence, thread_dependent
+from hipscope.analysis.source.thread_dependence import Uses, divergence, thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.atomic_sites import AtomicSite
@@ -121,9 +121,8 @@ def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSit
     if element is None:
         return f"the {atomic.function} on line {atomic.span.line} is on a member of `{types[base]}`"
     indices = list(indices_of(atomic.arguments[0]))
-    if any(
-        thread_dependent(i, kernel.thread_dependent, kernel.uniform_uses) for i in indices
-    ) or not is_steady(indices, kernel):
+    differ = _differing(kernel)
+    if any(thread_dependent(i, *differ) for i in indices) or not is_steady(indices, kernel):
         return f"the {atomic.function} on line {atomic.span.line} goes to a different address in each thread"
     return atomic_on(atomic, base, element, facts)
 
@@ -156,13 +155,12 @@ def _statement(
     around_it = [site.statement, *ancestors(site.statement, kernel.body_node)]
     if any(outer.type == "lambda_expression" for outer in around_it):
         return f"{where} stands in a lambda"
-    changed = _given_to_calls(kernel)
     names = names_of(list(indices_of(site.place)), kernel)
     why = f"not all threads come to {where}"
     for statement in reversed(around_it):
         if statement.parent is None or statement.parent.type != "compound_statement":
             continue
-        if not _all_come_to(statement, kernel, changed):
+        if not _all_come_to(statement, kernel):
             lost = f"not all threads come to {where}"
             return lost if why == lost else f"{why}; inside of that {lost}"
         seen = seen_before_the_end((statement,), site.base, same, kernel, facts)
@@ -172,22 +170,22 @@ def _statement(
     return why
 
 
-def _all_come_to(statement: Node, kernel: KernelSyntax, changed: frozenset[str]) -> bool:
-    """Whether all threads of a workgroup run a statement equally often; `changed` are names that calls may change."""
-    unlike = kernel.thread_dependent | changed
-    uniform = {use for use in kernel.uniform_uses if use[0] not in changed}
+def _all_come_to(statement: Node, kernel: KernelSyntax) -> bool:
+    """Whether all threads of a workgroup run a statement equally often."""
     kinds = {outer.type for outer in ancestors(statement, kernel.body_node)}
     jumps = (n for n in walk(kernel.body_node) if n.type in ("goto_statement", "labeled_statement"))
     return (
         kinds <= _AROUND
         and next(jumps, None) is None
-        and divergence(statement, kernel.body_node, unlike, uniform) is None
+        and divergence(statement, kernel.body_node, *_differing(kernel)) is None
     )
 
 
-def _given_to_calls(kernel: KernelSyntax) -> frozenset[str]:
-    """The names of what a call may have changed by reference."""
-    return changed_in(n for n in walk(kernel.body_node) if n.type == "call_expression")
+def _differing(kernel: KernelSyntax) -> tuple[frozenset[str], Uses]:
+    """The names that may differ between threads, and their uniform uses; a call may change what it is given."""
+    changed = changed_in(n for n in walk(kernel.body_node) if n.type == "call_expression")
+    uniform = frozenset(use for use in kernel.uniform_uses if use[0] not in changed)
+    return kernel.thread_dependent | changed, uniform
 
 
 def _splices(

@@ -138,6 +138,15 @@ def test_other_elements_are_refused(before: str, after: str, reason: str) -> Non
     assert reason in asked_totals((SECOND_TOTAL, ""), (before, after))
 
 
+def test_an_index_that_a_call_may_have_changed_is_refused() -> None:
+    changes = (
+        (SECOND_TOTAL, ""),
+        ("double own", "int at = 0;\n  move(&at);\n  double own"),
+        ("&out[k]", "&out[k + at]"),
+    )
+    assert "a different address in each thread" in asked_totals(*changes)
+
+
 def test_an_atomic_that_reads_what_another_one_adds_to_stays_behind_it() -> None:
     text = asked_totals(("1.0);\n", "out[k]);\n"))
     assert text.index("atomicAdd(&out[k], wave_sum)") < text.index("atomicAdd(&out[3 + k], out[k]);")
