@@ -35,6 +35,9 @@ SAME = 1.03  # times as fast: less than that is no direction
 CLEAR = 1.15  # modelled; what 15 are drawn from, with a seed and before the times are looked at
 DRAWN, SEED = 15, 20261126
 NOTHING_THERE = {"xcd_remap"}  # recipes for what an NVIDIA GPU does not have
+_LANES = re.compile(
+    r"(constexpr int \w+[lL]anes = )64;"
+)  # of a wave, which share a work-item: waves have 32 there
 _SOURCES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
 _SECONDS = 120.0
 _LAUNCHES = 400  # of a program: with more, ncu takes minutes
@@ -91,7 +94,8 @@ def pack(sources: Path, results: Path, to: Path) -> None:
         (target / "source").rename(target / "before")
         shutil.copytree(target / "before", target / "after", symlinks=True)
         diff = found["optimize"]["diff"]
-        subprocess.run(["patch", "-s", "-p1"], input=diff, text=True, cwd=target / "after", check=True)
+        text = _LANES.sub(r"\g<1>32;", diff)
+        subprocess.run(["patch", "-s", "-p1"], input=text, text=True, cwd=target / "after", check=True)
         about = {
             "folder": program.folder,
             "include": [program.folder, *program.needs],
