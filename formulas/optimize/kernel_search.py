@@ -14,7 +14,6 @@ from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, Prog
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
-from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import DIAGNOSE, ask_formula, find_formula
@@ -219,7 +218,7 @@ def _try_functions(
 
 def _again(work: Optimizing, kernel: Kernel) -> bool:
     """Whether an earlier round has rewritten this kernel."""
-    return work.earlier is not None and work.earlier.kernel == base_name(kernel.name)
+    return work.earlier is not None and work.earlier.has_gained(kernel)
 
 
 def _first_verified(

@@ -31,7 +31,7 @@ from hipscope.formulas.judge.gpu_gate import Hardware
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize.kernel_search import Optimizing, search_kernel
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
-from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions
+from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions, after_rounds
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
 from hipscope.formulas.optimize.records import nothing_to_do
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
@@ -97,8 +97,8 @@ class _Round:
 def _go_on(
     project: Project, options: OptimizeOptions, proposer: ModelProposer | None, run: Run
 ) -> OptimizeResult:
-    """Optimize; the kernel that was rewritten again, on its new text, and then the next by its time, until nothing
-    more is gained or the search ends.
+    """Optimize, again on the text that the edit left, each time what is expected to save most then, until nothing more
+    is gained or the search ends.
     """
     accepted = AcceptedRun()
     try:
@@ -124,7 +124,6 @@ def _rounds(
     rounds: list[OptimizeResult] = [result]
     before: dict[Path, bytes] = {}  # the texts of the files that were edited, the kernel's first
     after: dict[Path, bytes] = {}
-    done: set[str] = set()
     most = _ALL_ROUNDS if proposer is None and result.measured is None else 1
     while result.status == "verified" and result.edit is not None:
         file = Path(result.edit.file)
@@ -141,10 +140,8 @@ def _rounds(
             )
         run.say(f"round {len(rounds) + 1}: going on with the rewrite")
         run = run.replacing_all(after.items())
-        own = base_name(result.kernel or "")
-        done |= {base_name(a.kernel) for a in result.attempts}  # those before it, which gained nothing
-        again = options.rounds is not None or [r.kernel for r in rounds].count(result.kernel) < _ROUNDS
-        asked = replace(asked, earlier=Earlier(file, own if again else None, frozenset(done)))
+        each = _ROUNDS if options.rounds is None else None
+        asked = replace(asked, earlier=after_rounds(file, rounds, each))
         try:
             result = _optimize(project, asked, run, accepted.take(after[file]))
         except Cancelled as cancelled:
@@ -229,7 +226,7 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     )
     wanted = _select(findings, work.profile, work.options.kernel)
     hot = [*_by_kernel(wanted, work.profile), *_hot_kernels(work, wanted)]
-    kernels = _in_turn(work, own_first(hot, work.run.texts))
+    kernels = own_first(_in_turn(work, hot), work.run.texts)
     if not kernels:
         return OptimizeResult(status="nothing_to_do", message=_nothing(work))
     attempts: list[Attempt] = []
@@ -279,12 +276,17 @@ def own_first(
 def _in_turn(
     work: Optimizing, kernels: Sequence[tuple[Kernel, list[Finding]]]
 ) -> list[tuple[Kernel, list[Finding]]]:
-    """These kernels; in a later round the one that gained first, then those that can pay for another search."""
+    """These kernels; in a later round first what is expected to save most of the GPU's time, as it is by now: of those
+    that gained nothing yet the ones that can pay for another search.
+    """
     if (earlier := work.earlier) is None:
         return list(kernels)
-    left = [one for one in kernels if earlier.allows(one[0])]
-    again = [one for one in left if base_name(one[0].name) == earlier.kernel]
-    return [*again, *(one for one in left if one not in again and _share(work, one[0]) >= _NEXT_KERNEL)]
+    left = [
+        one
+        for one in kernels
+        if earlier.allows(one[0]) and (earlier.has_gained(one[0]) or _share(work, one[0]) >= _NEXT_KERNEL)
+    ]
+    return sorted(left, key=lambda one: -_share(work, one[0]) * earlier.expected(one[0]))
 
 
 def _share(work: Optimizing, kernel: Kernel) -> float:

@@ -53,8 +53,8 @@ def optimize(  # one parameter per option of the command
         int | None,
         typer.Option(
             min=1,
-            help="Rewrite the file again on its new text, so many times in all at most: the kernel while that gains "
-            "3 %, then the next by its time. Left out: 3 of each kernel with recipes and modelled times, else 1.",
+            help="Rewrite the file again on its new text, so many times in all at most, each time the kernel "
+            "that is expected to save most then. Left out: 3 of each kernel with recipes and modelled times, else 1.",
             show_default=False,
         ),
     ] = None,

@@ -122,9 +122,9 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
 
     monkeypatch.setattr(loop, "_optimize", answer)
     whole = loop.optimize_project(project, Run(), options=OptimizeOptions(rounds=None))
-    assert [(e.kernel, sorted(e.done)) for e in asked if e is not None] == [
-        ("k", ["k"]),
-        ("other", ["k", "other"]),
+    assert [(dict(e.gained), sorted(e.done)) for e in asked if e is not None] == [
+        ({"k": (1.5,)}, []),
+        ({"other": (1.2,)}, ["k"]),
     ]
     assert [k.kernel for k in whole.kernels] == ["k", "other"]
     assert whole.edit is not None
@@ -209,7 +209,7 @@ def test_functions_of_one_header_gain_one_after_the_other(
 
 def test_a_kernel_beside_the_edited_file_is_asked_while_a_function_there_gains(tmp_path: Path) -> None:
     header, source = tmp_path / "reduce.h", tmp_path / "main.hip"
-    earlier = Earlier(header, "softmax", frozenset({"softmax", "norm"}))
+    earlier = Earlier(header, {"softmax": (1.2,)}, frozenset({"norm"}))
     asked = [("softmax", source), ("norm", header), ("norm", source), ("scale", header), ("scale", source)]
     allowed = [earlier.allows(profiled(name, file)) for name, file in asked]
     assert allowed == [True, False, False, True, False]
