@@ -1,5 +1,5 @@
 """What a code object says that a launch does not show: the dimensions that a kernel asks for, variables that keep
-state, clocks.
+state, clocks, whether it can leave floats in memory.
 
 Takes ELF files for AMD GPUs. Bits of the kernel descriptor are those of LLVM's "User Guide for AMDGPU Backend", "Kernel
 Descriptor", compute_pgm_rsrc2.
@@ -25,6 +25,9 @@ _LARGEST_WORKGROUP = 1024
 _RSRC2 = 52  # offset in the kernel descriptor
 _MODULE_MARK = re.compile(r"__hip_cuid_\w+")
 _CLOCKS = frozenset({"s_memtime", "s_memrealtime"})
+_ELSEWHERE = ("s_swappc", "s_setpc", "s_call")  # goes on in code that is not the kernel's own
+_MAKES_FLOATS = re.compile(r"(?!v_cmp)\w+_b?f(?:16|32|64)")
+_LEAVES_WORDS = re.compile(r"(?!ds_|scratch_)\w+_(?:store(?!_byte)|atomic)")
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,16 @@ def own_state(candidate: Path, reference: Path) -> list[str]:
 def reads_a_clock(code_object: Path, objdump: Path) -> bool:
     """Whether an instruction of it reads the time."""
     return any(one.mnemonic in _CLOCKS for one in disassemble(code_object, objdump))
+
+
+def could_leave_floats(code_object: Path, objdump: Path, kernel: str) -> bool:
+    """Whether a kernel by its mangled name may leave in memory what an instruction on floats made; True where its code
+    does not say. It cannot without such instructions, and where it stores nothing but single bytes.
+    """
+    code = {one.mnemonic for one in disassemble(code_object, objdump, kernel)}
+    if not code or any(mnemonic.startswith(_ELSEWHERE) for mnemonic in code):
+        return True
+    return any(map(_MAKES_FLOATS.match, code)) and any(map(_LEAVES_WORDS.match, code))
 
 
 def _writable(path: Path) -> set[str]:

@@ -33,7 +33,7 @@ from hipscope.accordo.reference.run import (
     floats_by_atomics,
     same_bits,
     unless_same,
-    untyped_stores,
+    untyped_floats,
     variables_by_atomics,
     widen_spread,
 )
@@ -191,7 +191,9 @@ def _prepare(
     smaller = smaller_launch(dispatch, work / "part")
     requests = twice(dispatch, work / "reference")
     (made,) = replay_all(settings.tool, [requests], cancel=cancel)
-    if made[0].status == "ok" and untyped_stores(made[0], dispatch, pieces_of(dispatch, types)):
+    if made[0].status == "ok" and untyped_floats(
+        made[0], dispatch, pieces_of(dispatch, types), settings.objdump
+    ):
         traced = replay(settings.tool, replace(requests[0], number_kinds=True), cancel=cancel)
         made = [traced, *made[1:]]
     try:

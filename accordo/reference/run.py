@@ -20,6 +20,7 @@ from hipscope.accordo.compare.tolerance import (
 )
 from hipscope.accordo.dispatch.access_map import ATOMIC, READ, STORED, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch, CapturedVariable
+from hipscope.accordo.dispatch.code_properties import could_leave_floats
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.dispatch.stored_numbers import stores_untyped, with_stored_numbers
@@ -90,12 +91,13 @@ def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap
     return {b.index: result.access(b.index, b.size) for b in dispatch.buffers}
 
 
-def untyped_stores(
-    result: Replay, dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]]
+def untyped_floats(
+    result: Replay, dispatch: CapturedDispatch, pieces: Mapping[int, tuple[Segment, ...]], objdump: Path
 ) -> bool:
-    """Whether a traced run wrote bytes of which no declaration says what they are."""
+    """Whether a traced run wrote bytes of which no declaration says what they are, and may have left floats there."""
     variables = (result.variable_access(variable) for variable in dispatch.variables)
-    return stores_untyped(pieces, access_of(result, dispatch), variables)
+    untyped = stores_untyped(pieces, access_of(result, dispatch), variables)
+    return untyped and could_leave_floats(dispatch.code_object, objdump, dispatch.kernel)
 
 
 def piece_tolerance(

@@ -29,7 +29,7 @@ from hipscope.accordo.reference.run import (
     no_other_places,
     same_bits,
     unless_same,
-    untyped_stores,
+    untyped_floats,
     variables_by_atomics,
     widen_spread,
 )
@@ -220,7 +220,8 @@ class Trials:
 
     @cached_property
     def _untyped(self) -> bool:
-        return untyped_stores(self.captured.result, self.captured.dispatch, self.captured.pieces)
+        run = self.captured
+        return untyped_floats(run.result, run.dispatch, run.pieces, self.settings.objdump)
 
     @cached_property
     def _own_defects(self) -> frozenset[Defect]:

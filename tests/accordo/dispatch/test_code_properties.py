@@ -9,16 +9,29 @@ import pytest
 from hipscope.accordo.dispatch.code_properties import (
     Dimensions,
     asked_dimensions,
+    could_leave_floats,
     largest_workgroup,
     own_state,
     reads_a_clock,
 )
 from hipscope.analysis.config import Config
+from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from tests.unsaved import unsaved
 
+STORES = """#include <hip/hip_runtime.h>
+struct Mixed { float f; int i; };
+__global__ void hash(unsigned char* p) { ((unsigned*)p)[threadIdx.x] = 7u * threadIdx.x ^ ((unsigned*)p)[0]; }
+__global__ void peaks(const float* in, bool* p) { p[threadIdx.x] = in[threadIdx.x] * 2.0f > in[0]; }
+__global__ void pack(const float* in, Mixed* p) { p[threadIdx.x] = {in[0] * 3.0f, 1}; }
+__global__ void sums(char* p) { unsafeAtomicAdd((float*)p, 1.0f); }
+__global__ void halves(const _Float16* in, char* p) { ((_Float16*)p)[threadIdx.x] = in[0] * in[1]; }
+__device__ __attribute__((noinline)) void there(float* p) { p[threadIdx.x] *= 1.5f; }
+__global__ void calls(char* p) { there((float*)p); }
+int main() {}
+"""
 TEXT = """#include <hip/hip_runtime.h>
 __constant__ int taps[4];
 __device__ int total;
@@ -48,6 +61,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("stores") / "stores.hip"
+    source.write_text(STORES)
+    return compile_device(resolve_project(source), find_toolchain(Config()), source, Run()).path
+
+
+@pytest.fixture(scope="module")
 def toolchain() -> Toolchain:
     return find_toolchain(Config())
 
@@ -74,6 +94,24 @@ def test_an_instruction_that_reads_the_time_is_found(compiled: dict[str, Path], 
     objdump = toolchain.bin / "llvm-objdump"
     assert reads_a_clock(compiled["clock"], objdump)
     assert not reads_a_clock(compiled["plain"], objdump)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "floats"),
+    [
+        ("_Z4hashPh", False),  # integers only
+        ("_Z5peaksPKfPb", False),  # bytes only
+        ("_Z4packPKfP5Mixed", True),
+        ("_Z4sumsPc", True),
+        ("_Z6halvesPKDF16_Pc", True),
+        ("_Z5callsPc", True),
+        ("unknown", True),
+    ],
+)
+def test_only_instructions_on_floats_and_wide_stores_can_leave_floats(
+    stores: Path, toolchain: Toolchain, kernel: str, *, floats: bool
+) -> None:
+    assert could_leave_floats(stores, toolchain.bin / "llvm-objdump", kernel) is floats
 
 
 def test_launch_bounds_say_how_large_a_workgroup_may_be(compiled: dict[str, Path]) -> None:
