@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -57,6 +57,7 @@ from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
 from hipscope.formulas.facts.source_types import source_types
 from hipscope.formulas.facts.template_instances import instances
 from hipscope.formulas.judge.timed_replay import (
+    LostGains,
     Measured,
     Part,
     measure,
@@ -138,6 +139,7 @@ class Bench:
     `functions` are the hot ones that the kernel calls, with why not, where one may not be rewritten for it;
     `other_files` are those of the project that it runs code of, beside `source`.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
+    `lost_gains` are those that the program did not show so far.
     """
 
     project: Project
@@ -158,6 +160,7 @@ class Bench:
     timed_later: bool = False
     functions: tuple[CalledFunction, ...] = ()
     other_files: tuple[Path, ...] = ()
+    lost_gains: LostGains = field(default_factory=LostGains)
 
     def edited_text(self, candidate: Candidate) -> bytes:
         """What a candidate's file holds before it."""

@@ -241,9 +241,7 @@ def _timed_and_proved(
         elif quick.accepted:
             hopeful.append((quick, one))
         else:
-            proofs.drop(one)
-            if rehearsals is not None:
-                rehearsals.drop(one.candidate.text)
+            _give_up(one, proofs, rehearsals)
             yield quick
     fastest = sorted(hopeful, key=lambda found: -(found[0].speedup or 0.0))
     if cancelled:
@@ -258,14 +256,27 @@ def prove_in_order(
     proofs: Proofs,
     rehearsals: Rehearsals | None,
 ) -> Iterator[Judgement]:
-    """Prove timed candidates, each when it is asked for. Raises Cancelled, after a judgement of each that is left."""
+    """Prove timed candidates, each when it is asked for, but for those whose gain the program cannot show. Raises
+    Cancelled, after a judgement of each that is left.
+    """
     for number, (quick, one) in enumerate(hopeful):
+        if quick.after is not None and (why := bench.lost_gains.against(quick.after)) is not None:
+            _give_up(one, proofs, rehearsals)
+            yield replace(quick, stage=Outcome.NOT_FASTER, reason=why)
+            continue
         try:
             judgement = _proved(bench, quick, one, proofs, rehearsals)
         except Cancelled:
             yield from (unfinished(left, PROVED) for left, _ in hopeful[number:])
             raise
         yield judgement
+
+
+def _give_up(one: Admitted, proofs: Proofs, rehearsals: Rehearsals | None) -> None:
+    """End what was begun with a candidate: its results are not needed any more."""
+    proofs.drop(one)
+    if rehearsals is not None:
+        rehearsals.drop(one.candidate.text)
 
 
 def _proved(
@@ -278,9 +289,7 @@ def _proved(
     broken = broken_configuration(bench, one.candidate, bench.run)
     placed = depends_on_place(bench, one.candidate, one.compiled, bench.run) if broken is None else None
     if (why := broken or placed) is not None:
-        proofs.drop(one)
-        if rehearsals is not None:
-            rehearsals.drop(one.candidate.text)
+        _give_up(one, proofs, rehearsals)
         return Judgement(one.candidate, Outcome.NOT_COMPILED if broken else Outcome.REFUSED, why)
     verdict = proofs.finish(one)
     if one.candidate.exact and rounds_otherwise(verdict):

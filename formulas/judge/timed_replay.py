@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
@@ -39,6 +39,7 @@ _LONG = 2e7  # instructions of waves in a launch: below it a part saves less tha
 _GROUPS_PER_CU = 2  # of a launch, so that a part of it is like the rest
 # As `order_matters` of the emulator's dispatch.cpp: atomics that return a value, exchange or round.
 _IN_ORDER = re.compile(r"_atomic_\w*(swap|_f16|_bf16|_f32|_f64)|_atomic_.*\b(sc0|glc)\b")
+_FASTER = 1.01  # times as fast on some launch: what the program may show where another gain does not
 _SECONDS = 60.0  # for one constant after the other, which says which of them counts most
 _SHARE = 0.25  # of the time that a limit leaves
 _CAPTURE = "capture"
@@ -327,3 +328,32 @@ def _renumbered(out: Path, merged: Path, number: int) -> dict[str, object]:
     for code in (out / "code_objects").glob("*"):
         shutil.copyfile(code, merged / "code_objects" / code.name)
     return {**record, "id": number}
+
+
+@dataclass
+class LostGains:
+    """Rewrites of a kernel that are faster on the recorded launches and not in the whole program: what gains no more on
+    any launch does not show there either.
+    """
+
+    _lost: list[tuple[str, Mapping[int, float]]] = field(default_factory=list)
+
+    def add(self, title: str, after: Measured) -> None:
+        """A rewrite whose gain does not show in the program."""
+        self._lost.append((title, _times(after)))
+
+    def against(self, after: Measured) -> str | None:
+        """Why the program cannot show what a rewrite gains: on no launch it is faster than one of these."""
+        own = _times(after)
+        for title, times in self._lost:
+            if own.keys() == times.keys() and all(own[n] * _FASTER >= times[n] for n in own):
+                return (
+                    f"Not proved: it is faster on no recorded launch than `{title}`, whose gain does not show in the "
+                    "program."
+                )
+        return None
+
+
+def _times(measured: Measured) -> Mapping[int, float]:
+    """Nanoseconds of each recorded launch, by its number."""
+    return {d.id: d.time_ns for kernel in measured.profile.kernels for d in kernel.dispatches}

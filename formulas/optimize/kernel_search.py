@@ -281,7 +281,11 @@ def _confirmed(work: Optimizing, bench: Bench, judgement: Judgement, whole: Rehe
         return replace(judgement, stage=Outcome.PROGRAM_DIFFERS, reason=whole.failure)
     judgement = replace(judgement, notes=(*judgement.notes, *whole.notes))
     if work.hardware is None:
-        return over_program(judgement, whole.times, work.project.config.optimize.min_speedup)
+        shown = over_program(judgement, whole.times, work.project.config.optimize.min_speedup)
+        # A new order of workgroups gains by what caches hold: it says nothing of what others gain.
+        if not shown.accepted and judgement.after is not None and not judgement.candidate.only_for:
+            bench.lost_gains.add(judgement.candidate.title, judgement.after)
+        return shown
     return time_on_hardware(bench, work.hardware, judgement, work.run)
 
 
