@@ -2,8 +2,9 @@
 
 The user's tree is never written to, and a build there that is older, for another GPU or without debug information does
 not get in the way. The copy is brought up to date file by file, so the project's own build stays incremental. There are
-two copies, each built for itself: one of what is on disk, and one for unsaved texts or a candidate. Neither is a copy
-of the other, because builds write down the absolute paths of what they read.
+several copies, each built for itself: one of what is on disk, and one for unsaved texts or a candidate; two of these
+where a build is short, as what later candidates are held against is a candidate that was accepted. None is a copy
+of another, because builds write down the absolute paths of what they read.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +45,9 @@ _SKIPPED_DIRECTORIES = {
     "CMakeFiles",
 }
 _SKIPPED_SUFFIXES = (".o", ".obj", ".d", ".pyc")
+_DONE, _TEXTS = "done.json", "texts.json"
 _RULES = "2"  # how copies are brought up to date: those of other rules may hold objects of older headers
+_SHORT_S = 15.0  # of a build: a second copy for candidates costs one more
 _LINKED_FROM_BYTES = 32 * 1024 * 1024
 _COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 
@@ -103,13 +107,13 @@ def build_in_tree(
     identity = hashlib.sha256("\0".join([str(project.root), str(home), *settings]).encode()).hexdigest()[:16]
     place = Path(os.path.realpath(cache_directory())) / "trees" / f"{home.name}-{identity}"
     overlay = run.texts.unsaved
-    slot = place / ("candidate" if overlay else "base")
-    tree = slot / "tree"
-    start = tree / home.relative_to(project.root)
     with locked(place / "lock"):
+        slot = _slot_of(place, overlay)
+        tree = slot / "tree"
+        start = tree / home.relative_to(project.root)
         content, changed = _bring_up_to_date(project, tree, slot / "state.json", overlay)
         _renew_what_included([tree / name for name in changed], tree, slot / "record")
-        done = slot / "done.json"
+        done = slot / _DONE
         with contextlib.suppress(OSError, ValueError, KeyError):
             last = json.loads(done.read_text())
             if last["content"] == content:
@@ -154,6 +158,36 @@ def build_in_tree(
         result = {"content": content, "seconds": completed.seconds, "output": output}
         write_atomically(done, json.dumps(result).encode())
     return BuildTree(project.root, tree, start, slot / "record", completed.seconds, output, cached=False)
+
+
+def _slot_of(place: Path, overlay: Mapping[Path, bytes]) -> Path:
+    """Where the project is built with these texts: for candidates where they were built last, else where the oldest
+    ones were.
+    """
+    base = place / "base"
+    if not overlay:
+        return base
+    slots = [place / "candidate"]
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        if json.loads((base / _DONE).read_text())["seconds"] <= _SHORT_S:
+            slots.append(place / "another_candidate")
+    texts = hashlib.sha256()
+    for path, text in sorted(overlay.items()):
+        texts.update(f"{path}\0{len(text)}\0".encode() + text)
+    used = {slot: _used(slot) for slot in slots}
+    slot = next((s for s in slots if used[s][1] == texts.hexdigest()), min(slots, key=lambda s: used[s]))
+    slot.mkdir(parents=True, exist_ok=True)
+    write_atomically(slot / _TEXTS, json.dumps([time.time(), texts.hexdigest()]).encode())
+    return slot
+
+
+def _used(slot: Path) -> tuple[float, str]:
+    """When a copy was last asked for, and a digest of its unsaved texts."""
+    try:
+        when, texts = json.loads((slot / _TEXTS).read_text())
+        return float(when), str(texts)
+    except (OSError, ValueError, TypeError):
+        return 0.0, ""
 
 
 def _lacks_a_file(failure: BuildFailed) -> bool:

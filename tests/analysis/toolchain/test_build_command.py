@@ -18,6 +18,7 @@ from hipscope.analysis.toolchain.code_object import (
     embedded_code_objects,
     gpu_images,
 )
+from hipscope.analysis.toolchain.command_build import build_in_tree
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from tests.unsaved import unsaved
@@ -65,6 +66,27 @@ class TestBuildCommand:
         code_object = made.parent / "app.co"
         code_object.write_bytes(image)
         assert f'"{made}' in debug_files(code_object, toolchain)
+
+    @pytest.mark.parametrize(("short_s", "kept"), [(60.0, True), (0.0, False)])
+    def test_what_a_candidate_is_held_against_stays_built_beside_it(
+        self, made: Path, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch, short_s: float, *, kept: bool
+    ) -> None:
+        """That is an earlier candidate from the second round on. A long build is not made twice for it."""
+        (made / "hipscope.toml").write_text('build = "cp twice.hip app"\nrun = "./app"\n')
+        monkeypatch.setattr("hipscope.analysis.toolchain.command_build._SHORT_S", short_s)
+        project, source = resolve_project(made), made / "twice.hip"
+
+        def built(text: bytes) -> tuple[bool, bytes]:
+            tree = build_in_tree(project, toolchain, unsaved(source, text))
+            return tree.cached, (tree.start / "app").read_bytes()
+
+        build_in_tree(project, toolchain, Run())
+        accepted, first, second = b"// accepted", b"// first", b"// second"
+        assert built(accepted) == (False, accepted)
+        assert built(first) == (False, first)
+        assert built(accepted) == (kept, accepted)
+        assert built(second) == (False, second)
+        assert built(accepted) == (kept, accepted)
 
     @pytest.mark.parametrize("include", ['"scale.h"', '"inner.h"'])
     def test_a_header_is_compiled_with_a_source_that_the_build_compiles(
