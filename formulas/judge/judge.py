@@ -467,7 +467,8 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
     )
     if found is None:
         return judgement
-    if (reason := depends_on_assumption(found, bench.project.config.optimize.min_speedup)) is not None:
+    wanted, proved = bench.project.config.optimize.min_speedup, judgement.verdict is not None
+    if (reason := depends_on_assumption(found, wanted, proved=proved)) is not None:
         return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason, notes=(), trades=())
     note = f"{found.low:.2f}x to {found.high:.2f}x over the ranges of the model's assumed constants"
     if found.low < 1 and found.independent is not None:

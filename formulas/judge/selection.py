@@ -291,6 +291,11 @@ def _proved(
     if (why := broken or placed) is not None:
         _give_up(one, proofs, rehearsals)
         return Judgement(one.candidate, Outcome.NOT_COMPILED if broken else Outcome.REFUSED, why)
+    # A few timed launches, while the proof is under way: it may not be needed.
+    quick = over_ranges(bench, quick, one.compiled, bench.run)
+    if not quick.accepted:
+        _give_up(one, proofs, rehearsals)
+        return quick
     verdict = proofs.finish(one)
     if one.candidate.exact and rounds_otherwise(verdict):
         # As many operations in the same order, but the compiler has fused others of them: double precision decides.
@@ -298,8 +303,7 @@ def _proved(
         one = replace(one, candidate=replace(one.candidate, exact=False))
         quick, verdict = replace(quick, candidate=one.candidate), proofs.finish(one)
     if verdict.equivalent:
-        quick = with_checked_times(bench, quick, one.compiled, bench.run)
-        return over_ranges(bench, with_proof(bench, quick, verdict), one.compiled, bench.run)
+        return with_proof(bench, with_checked_times(bench, quick, one.compiled, bench.run), verdict)
     if rehearsals is not None:
         rehearsals.drop(one.candidate.text)
     return not_proved(one.candidate, verdict)

@@ -87,15 +87,16 @@ def decide(
     )
 
 
-def depends_on_assumption(found: SpeedupRange, min_speedup: float) -> str | None:
+def depends_on_assumption(found: SpeedupRange, min_speedup: float, *, proved: bool = True) -> str | None:
     """Why a rewrite that the model calls faster is not offered: at an end of the constants' ranges it is slower.
+    `proved` only words it.
 
     None where that takes errors of several constants, each at the end that is worse for it, and it is at least
     `min_speedup` times as fast when they err independently.
     """
     if found.low >= 1 or (found.independent is not None and found.independent >= min_speedup):
         return None
-    head = "Equivalent, but whether it is faster depends on"
+    head = f"{'Equivalent, but' if proved else 'Not proved, because'} whether it is faster depends on"
     ends = f"{found.low:.2f}x to {found.high:.2f}x over all ranges"
     if found.constant is None or found.alone is None:
         return f"{head} assumed constants of the model ({ends})."

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -170,6 +171,37 @@ def test_what_rounds_otherwise_is_proved_by_double_precision(
     assert not judged.candidate.exact
 
 
+def test_no_proof_is_made_to_its_end_where_assumed_constants_decide(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def prove(_bench: Any, _candidate: Any, _compiled: Any, run: Run) -> Verdict:
+        assert run.cancel is not None
+        while not run.cancel.is_set():
+            pass
+        ended.set()
+        raise Cancelled
+
+    def over_ranges(_bench: Any, judgement: Judgement, *_: Any) -> Judgement:
+        return replace(judgement, stage=Outcome.NOT_FASTER, reason="It depends.")
+
+    monkeypatch.setattr(selection, "prove", prove)
+    monkeypatch.setattr(selection, "broken_configuration", lambda *_: None)
+    monkeypatch.setattr(selection, "depends_on_place", lambda *_: None)
+    monkeypatch.setattr(selection, "over_ranges", over_ranges)
+    bench.run = Run()
+    candidate = Candidate("unroll", "", b"text", "")
+    dropped: list[bytes] = []
+    rehearsals: Any = SimpleNamespace(begin=lambda *_: None, drop=dropped.append)
+    quick = Judgement(candidate, Outcome.ACCEPTED, "")
+    with proofs(bench) as begun:
+        in_turn = selection.prove_in_order(bench, [(quick, Admitted(candidate, None))], begun, rehearsals)  # type: ignore[arg-type]
+        (judged,) = in_turn
+        assert ended.wait(20)
+    assert (judged.stage, judged.verdict, dropped) == (Outcome.NOT_FASTER, None, [b"text"])
+
+
 def test_what_the_end_of_a_search_leaves_unproved_is_said_of_each(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +213,7 @@ def test_what_the_end_of_a_search_leaves_unproved_is_said_of_each(
     monkeypatch.setattr(selection, "prove", prove)
     monkeypatch.setattr(selection, "broken_configuration", lambda *_: None)
     monkeypatch.setattr(selection, "depends_on_place", lambda *_: None)
+    monkeypatch.setattr(selection, "over_ranges", lambda _bench, judgement, *_: judgement)
     bench.run = Run()
     tried: list[Any] = [
         (Judgement(c, Outcome.ACCEPTED, "", speedup=1.5), Admitted(c, None))  # type: ignore[arg-type]
