@@ -60,6 +60,7 @@ from hipscope.formulas.judge.timed_replay import (
     LostGains,
     Measured,
     Part,
+    TimesAt,
     measure,
     measure_part,
     part_constants,
@@ -139,7 +140,8 @@ class Bench:
     `functions` are the hot ones that the kernel calls, with why not, where one may not be rewritten for it;
     `other_files` are those of the project that it runs code of, beside `source`.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
-    `lost_gains` are those that the program did not show so far.
+    `lost_gains` are those that the program did not show so far, `times_at` those of the longest launch as it is with
+    other constants of the model.
     """
 
     project: Project
@@ -161,6 +163,7 @@ class Bench:
     functions: tuple[CalledFunction, ...] = ()
     other_files: tuple[Path, ...] = ()
     lost_gains: LostGains = field(default_factory=LostGains)
+    times_at: TimesAt = field(default_factory=dict)
 
     def edited_text(self, candidate: Candidate) -> bytes:
         """What a candidate's file holds before it."""

@@ -41,7 +41,7 @@ from hipscope.formulas.judge.guard import (
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
-from hipscope.formulas.judge.timed_replay import Audit, Measured, Part, measure, speedup_range
+from hipscope.formulas.judge.timed_replay import Audit, Measured, Part, longest_launch, measure, speedup_range
 from hipscope.formulas.propose.candidate import Candidate
 
 _NEARLY = 0.02  # times as fast: what the times of two texts on a part of the device may be off by
@@ -462,9 +462,8 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
         return judgement
     work, device = bench.work / "ranges", bench.project.config.device
     part = bench.part.constants if bench.part is not None else None
-    found = speedup_range(
-        bench.tool, bench.baseline, bench.dispatches, compiled.path, work, device, run, part
-    )
+    longest = longest_launch(bench.baseline, bench.dispatches)
+    found = speedup_range(bench.tool, longest, compiled.path, work, device, run, part, bench.times_at)
     if found is None:
         return judgement
     wanted, proved = bench.project.config.optimize.min_speedup, judgement.verdict is not None

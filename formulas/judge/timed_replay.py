@@ -45,6 +45,9 @@ _SHARE = 0.25  # of the time that a limit leaves
 _CAPTURE = "capture"
 _PROFILE = "profile.json"
 
+TimesAt = dict[frozenset[tuple[str, float]], float | None]
+"""Nanoseconds of a launch by the constants of the time model that are replaced."""
+
 Audit = Callable[[CapturedDispatch, Replay], str | None]
 """What is wrong with what a timed run left; empty for nothing, None where that cannot be said yet."""
 
@@ -199,33 +202,41 @@ class SpeedupRange:
     independent: float | None = None
 
 
+def longest_launch(before: Measured, dispatches: Sequence[CapturedDispatch]) -> CapturedDispatch:
+    """The one that takes longest of those that were timed."""
+    longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
+    return [d for d in dispatches if not d.variant][longest.id - 1]
+
+
 def speedup_range(
     tool: ReplayTool,
-    before: Measured,
-    dispatches: Sequence[CapturedDispatch],
+    dispatch: CapturedDispatch,
     compiled: Path,
     work: Path,
     device: str,
     run: Run,
     part: Mapping[str, float] | None = None,
+    before_at: TimesAt | None = None,
 ) -> SpeedupRange | None:
-    """Time the longest launch with and without the rewrite at the ranges' ends; None when it could not be timed.
+    """Time a launch with and without the rewrite at the ranges' ends; None when it could not be timed.
 
     All constants at their fast ends, all at their slow ones, and where the least is below `_SURE`, memory against the
     rest. Where only the latter makes it slower, each constant by itself: that all of them are at their worst ends at
     once, half of them at the slow one and half at the fast one, nothing suggests. Where that would take long, it is not
     asked which constant counts. `part`: the constants of a part of
-    the device, where that is enough.
+    the device, where that is enough. `before_at`: what the launch takes without any rewrite, once it was timed so.
     """
-    longest = max((d for k in before.profile.kernels for d in k.dispatches), key=lambda d: d.time_ns)
-    dispatch = [d for d in dispatches if not d.variant][longest.id - 1]
+    known = {} if before_at is None else before_at
+
+    def timed(code: Path, changes: Mapping[str, float]) -> float | None:
+        return time_with_constants(tool, dispatch, code, work, device, changes, run, part)
 
     def speedup(changes: Mapping[str, float]) -> float | None:
-        times = [
-            time_with_constants(tool, dispatch, code, work, device, changes, run, part)
-            for code in (dispatch.code_object, compiled)
-        ]
-        return times[0] / times[1] if times[0] and times[1] else None
+        key = frozenset(changes.items())
+        if key not in known:
+            known[key] = timed(dispatch.code_object, changes)
+        was, now = known[key], timed(compiled, changes)
+        return was / now if was and now else None
 
     begun = time.monotonic()
     found: list[tuple[float, Mapping[str, float]]] = []

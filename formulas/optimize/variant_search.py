@@ -50,6 +50,7 @@ _ALL_LOOPS = (LoopHint(4), LoopHint(4, "written"))  # for all hot loops at the s
 _MOST_TIMED = 16
 _MOST_PAIRS = 3  # for each partner
 _MOST_PROVED = 3
+_MOST_JUDGED = 6  # with those that are refused before their proof
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
@@ -114,9 +115,9 @@ def judge_variants(
     except Cancelled:
         yield from (unfinished(t.quick, PROVED) for t in timed if t.quick.accepted)
         raise
-    hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_PROVED]
+    hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)[:_MOST_JUDGED]
     if hopeful and bench.part is not None:
-        timed = _timed_in_full(bench, hopeful, run)
+        timed = _timed_in_full(bench, hopeful[:_MOST_PROVED], run)
         hopeful = sorted((t for t in timed if t.quick.accepted), key=_preference)
     if not timed and dropped:
         yield min(dropped, key=lambda judgement: judgement.stage.rank)
@@ -125,8 +126,13 @@ def judge_variants(
         yield replace(best, reason=f"{best.reason} It is the fastest of {len(timed)} variants.")
     if any(not t.admitted.candidate.exact for t in hopeful):
         bench.prepare_precision()
+    proved = 0
     with Proofs(bench, run) as proofs:
-        yield from prove_in_order(bench, [(t.quick, t.admitted) for t in hopeful], proofs, rehearsals)
+        for one in prove_in_order(bench, [(t.quick, t.admitted) for t in hopeful], proofs, rehearsals):
+            yield one
+            proved += one.verdict is not None
+            if proved == _MOST_PROVED:
+                return
 
 
 def variants_around(bench: Bench) -> list[Variants]:

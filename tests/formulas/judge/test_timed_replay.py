@@ -22,7 +22,7 @@ from hipscope.formulas.judge import timed_replay
 from hipscope.formulas.judge.bench import OnDemand
 from hipscope.formulas.judge.judge import audit_of
 from hipscope.formulas.judge.speed_gate import depends_on_assumption
-from hipscope.formulas.judge.timed_replay import SpeedupRange, speedup_range
+from hipscope.formulas.judge.timed_replay import SpeedupRange, TimesAt, longest_launch, speedup_range
 from tests.accordo.conftest import write_capture
 
 Cost = Callable[[Mapping[str, float]], float]
@@ -30,7 +30,11 @@ FAST, SLOW = constants_at_ends("mi300x")
 
 
 def found_by(
-    monkeypatch: pytest.MonkeyPatch, after: Cost, before: Cost, run: Run | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    after: Cost,
+    before: Cost,
+    run: Run | None = None,
+    before_at: TimesAt | None = None,
 ) -> tuple[SpeedupRange | None, int]:
     """The range of a rewrite whose times are these of the constants that are changed, and how many runs it took."""
     old, new = Path("old"), Path("new")
@@ -42,16 +46,29 @@ def found_by(
         return (after if code == new else before)(changes)
 
     monkeypatch.setattr(timed_replay, "time_with_constants", timed)
-    launch = Mock(id=1, time_ns=1.0)
-    measured = Mock()
-    measured.profile.kernels = [Mock(dispatches=[launch])]
-    dispatch = Mock(variant=0, code_object=old)
-    found = speedup_range(Mock(), measured, [dispatch], new, Path("work"), "mi300x", run or Run())
+    given = (Mock(), Mock(code_object=old), new, Path("work"), "mi300x", run or Run())
+    found = speedup_range(*given, before_at=before_at)
     return found, len(runs)
+
+
+def test_the_longest_launch_is_found_among_those_that_are_timed() -> None:
+    measured = Mock()
+    measured.profile.kernels = [
+        Mock(dispatches=[Mock(id=1, time_ns=1.0)]),
+        Mock(dispatches=[Mock(id=2, time_ns=3.0)]),
+    ]
+    first, variant, longest = Mock(variant=False), Mock(variant=True), Mock(variant=False)
+    assert longest_launch(measured, [first, variant, longest]) is longest
 
 
 def test_what_is_much_faster_at_both_ends_is_not_tried_at_mixed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found_by(monkeypatch, lambda _: 1.0, lambda _: 2.0) == (SpeedupRange(2, 2), 4)
+
+
+def test_the_launch_without_a_rewrite_is_timed_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: TimesAt = {}
+    assert found_by(monkeypatch, lambda _: 1.0, lambda _: 2.0, before_at=known) == (SpeedupRange(2, 2), 4)
+    assert found_by(monkeypatch, lambda _: 0.5, lambda _: 9.0, before_at=known) == (SpeedupRange(4, 4), 2)
 
 
 def test_a_trade_of_memory_against_barriers_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -216,6 +217,18 @@ def test_without_anything_to_prove_a_limit_leaves_the_search_as_it_is(
 ) -> None:
     judged(lambda text: 0.95, Run(Stop(None, 10.0)))
     assert any("unroll 2" in c.text.decode() for c in compiled)
+
+
+@pytest.mark.parametrize(("verdict", "judgements"), [(PROVED, 3), (None, 6)])
+def test_what_is_refused_before_its_proof_takes_no_place_of_what_is_proved(
+    judged: Judging, monkeypatch: pytest.MonkeyPatch, verdict: Verdict | None, judgements: int
+) -> None:
+    def proved(_bench: Any, hopeful: Any, _proofs: Any, _rehearsals: Any) -> Iterator[Judgement]:
+        for quick, _ in hopeful:
+            yield replace(quick, stage=Outcome.NOT_FASTER, verdict=verdict)
+
+    monkeypatch.setattr(variant_search, "prove_in_order", proved)
+    assert len(judged(lambda text: 1.2 if "unroll" in text else 1.0)) == judgements
 
 
 def test_the_fastest_is_named_when_none_is_fast_enough(judged: Judging) -> None:
