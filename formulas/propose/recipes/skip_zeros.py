@@ -6,11 +6,12 @@ an address without side effects. A sum of floats that was -0 and gets a zero add
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES, vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
@@ -85,7 +86,31 @@ def _why_not(atomic: Atomic) -> str | None:
     address, amount = atomic.arguments
     if not names_in(amount) or any(n.type in _EFFECTS for side in (address, amount) for n in walk(side)):
         return f"{where} adds no value that is read"
+    if _is_asked(atomic.statement, text_of(amount)):
+        return f"{where} is left out already where it adds nothing"
     return None
+
+
+def _is_asked(statement: Node, amount: str) -> bool:
+    """Whether a statement is all, or the first, that is done where the amount is not zero."""
+    above = statement.parent
+    if above is not None and above.type == "compound_statement" and above.named_children[0] == statement:
+        statement, above = above, above.parent
+    if above is None or above.type != "if_statement" or above.child_by_field_name("consequence") != statement:
+        return False
+    asked = {"".join(text_of(part).split()) for part in _all_of(child_of(above, "condition"))}
+    plain = "".join(amount.split())
+    return not asked.isdisjoint({plain, f"{plain}!=0", f"0!={plain}"})
+
+
+def _all_of(condition: Node) -> Iterator[Node]:
+    """The parts of a condition which are all true where it is."""
+    if condition.type in ("condition_clause", "parenthesized_expression"):
+        yield from (part for inner in condition.named_children for part in _all_of(inner))
+    elif condition.type == "binary_expression" and text_of(child_of(condition, "operator")) == "&&":
+        yield from (part for side in ("left", "right") for part in _all_of(child_of(condition, side)))
+    else:
+        yield condition
 
 
 def _no_number(atomic: Atomic, source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:

@@ -659,6 +659,16 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "may change something with a zero",
         ),
         ("skip_zeros", "flush", [(" mine[b]);", " mine[b++]);")], {}, "adds no value that is read"),
+        *(
+            (
+                "skip_zeros",
+                "flush",
+                [("atomicAdd(&bins", f"{asked} atomicAdd(&bins")],
+                {},
+                "left out already where",
+            )
+            for asked in ("if (mine[b] != 0)", "if (b > 3 && ( 0!=mine[ b ]))", "if (mine[b])")
+        ),
         (
             "skip_zeros",
             "own",
