@@ -37,9 +37,9 @@ _LOOP_HINTS = (
     LoopHint(4),
     LoopHint(4, "written"),
     LoopHint(16, "refill"),
-    LoopHint(4, "step"),
     LoopHint(4, "vectors"),
 )
+_TOGETHER = LoopHint(4, "step")  # which the compiler can do only where it can do vectors
 _AGAIN = (LoopHint(4), LoopHint(4, "written"))  # of a kernel that was rewritten: the others have lost before
 _LARGER = (8, 16)
 _LARGEST = 32
@@ -54,6 +54,7 @@ _MOST_JUDGED = 6  # with those that are refused before their proof
 _PARTNERS = 2  # of the timed variants, the fastest this many are tried with more
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
+_FEW_REGISTERS = 64  # of a thread: half of what the largest workgroup leaves it
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 _WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
@@ -274,7 +275,8 @@ def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
 
 
 def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
-    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer.
+    """More copies in the form that is the fastest of the hottest loop; where every form loses, fewer. Steps together
+    where the compiler made something of vectors.
 
     Two steps at once where four gain nothing: a loop of two or three steps never comes to them. Many copies where four
     are far slower than what the compiler does unasked.
@@ -298,29 +300,58 @@ def _next_to_best(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
         more = (*more, _FEWER_STEPS)
     if any(hint == LoopHint(4) and gain < _NEAR for gain, hint in alone):
         more = (*more, _MANY)
-    return [Hints(((number, hint),), promise) for hint in more if _fits(variants, number, hint)]
+    together = [(loop, _TOGETHER) for _, loop, hint, _ in told if hint.form == "vectors"]
+    return [
+        Hints(((loop, hint),), promise)
+        for loop, hint in [*((number, hint) for hint in more), *together]
+        if _fits(variants, loop, hint)
+    ]
 
 
 def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
-    """More for the fastest ones: the launch bounds, the loops that are left as they are, less promised, more copies."""
-    told_more = [(t.speedup, t.hints) for t in timed if t.hints is not None and t.speedup >= _NEAR]
-    partners = _PARTNERS if any(speed >= _PAYS for speed, _ in told_more) else 1
-    fastest = sorted(told_more, key=lambda one: -one[0])[:partners]
+    """More for the fastest ones: the launch bounds, the loops that are left as they are, less promised, more copies.
+
+    But for what the compiler made nothing of before.
+    """
+    told_more = [(t, t.hints) for t in timed if t.hints is not None and t.speedup >= _NEAR]
+    partners = _PARTNERS if any(one.speedup >= _PAYS for one, _ in told_more) else 1
+    fastest = sorted(told_more, key=lambda told: -told[0].speedup)[:partners]
     found = [h for _, hints in fastest[:1] for h in _many_more(hints)]
-    for _, hints in fastest:
+    forms = [h for h in (*_LOOP_HINTS[:-1], _TOGETHER, _LOOP_HINTS[-1]) if _changes_code(h, timed)]
+    for one, hints in fastest:
         told = dict(hints.loops)
-        more = [replace(hints, bounds=b) for b in variants.bounds if hints.bounds is None][:1]
+        bounds = [b for b in variants.bounds if hints.bounds is None and _bounds_matter(b, one, timed)]
+        more = [replace(hints, bounds=b) for b in bounds[:1]]
         if variants.can_restrict and (told or not hints.restrict):
             more.append(replace(hints, restrict=not hints.restrict))
         more += [
             replace(hints, loops=(*hints.loops, (number, hint)))
-            for hint in _LOOP_HINTS
+            for hint in forms
             for number in range(len(variants.loops))
             if number not in told and _fits(variants, number, hint)
         ]
         found += more[:_MOST_PAIRS]
     tried = {t.hints for t in timed}
     return [h for h in dict.fromkeys(found) if h not in tried]
+
+
+def _changes_code(hint: LoopHint, timed: Sequence[_Timed]) -> bool:
+    """Whether the compiler may make something of a hint: of steps side by side, if it did so of some loop alone."""
+    if hint.form not in ("vectors", "step"):
+        return True
+    alone = [t.hints.loops[0][1] for t in timed if t.hints is not None and len(t.hints.loops) == 1]
+    return any(told.form == hint.form for told in alone)
+
+
+def _bounds_matter(bounds: str, one: _Timed, timed: Sequence[_Timed]) -> bool:
+    """Whether launch bounds may change the code of a variant: they changed that of the kernel as it is, so that they
+    were timed alone, or it needs many registers.
+    """
+    alone = {t.hints.bounds for t in timed if t.hints is not None and not t.hints.loops}
+    if bounds in alone or one.quick.after is None:
+        return True
+    needed = [k.resources for k in one.quick.after.profile.kernels]
+    return any((r.vgprs or 0) + (r.agprs or 0) > _FEW_REGISTERS for r in needed)
 
 
 def _many_more(hints: Hints) -> list[Hints]:

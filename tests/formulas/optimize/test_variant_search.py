@@ -52,10 +52,13 @@ def begun() -> list[str]:
 def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: list[str]) -> Judging:
     """The judgements of all variants of a kernel whose speed is a function of its text."""
 
+    unchanged: list[Callable[[str], bool]] = [lambda _: False]
+
     def sweep(_bench: Any, tried: Sequence[Candidate], _run: Run, *, known: Sequence[Admitted]) -> Swept:
         compiled.extend(tried)
         texts = {a.candidate.text for a in known}
-        return Swept(tuple(Admitted(c, None) for c in tried if c.text not in texts), ())  # type: ignore[arg-type]
+        other = [c for c in tried if c.text not in texts and not unchanged[-1](c.text.decode())]
+        return Swept(tuple(Admitted(c, None) for c in other), ())  # type: ignore[arg-type]
 
     def of(
         speed: Speed,
@@ -63,11 +66,18 @@ def judged(monkeypatch: pytest.MonkeyPatch, compiled: list[Candidate], begun: li
         shape: Callable[[], Variants] = _three_loops,
         part: Speed | None = None,
         recipes: Sequence[Candidate] = (),
+        same_code: Callable[[str], bool] = lambda _: False,
+        registers: int | None = None,
     ) -> list[Judgement]:
+        unchanged.append(same_code)
+        resources = SimpleNamespace(vgprs=registers, agprs=None)
+        profile = SimpleNamespace(kernels=[SimpleNamespace(resources=resources)])
+        after: Any = None if registers is None else SimpleNamespace(profile=profile)
+
         def weigh(_bench: Any, candidate: Candidate, *_: Any, part: Speed | None = None) -> Judgement:
             speedup = (part or speed)(candidate.text.decode())
             stage = Outcome.ACCEPTED if speedup >= 1.03 else Outcome.NOT_FASTER
-            return Judgement(candidate, stage, f"{speedup:.2f}x.", speedup=speedup)
+            return Judgement(candidate, stage, f"{speedup:.2f}x.", speedup=speedup, after=after)
 
         monkeypatch.setattr(variant_search, "weigh", weigh)
         reference = SimpleNamespace(begin=lambda: begun.append("reference"))
@@ -303,7 +313,41 @@ def test_a_loop_around_one_that_the_compiler_unrolled_is_told_alone_and_more(
 def test_few_texts_are_compiled(judged: Judging, compiled: list[Candidate], best: str) -> None:
     first = judged(lambda text: 1.2 if best in text else 1.005 if "16" in best else 0.95)[0]
     assert best in first.candidate.text.decode() or best == "nothing"
-    assert len(compiled) <= 15
+    assert len(compiled) <= 14
+
+
+STEP, VECTORS = "vectorize_width(1) interleave_count(4)", "vectorize_width(4) interleave_count(1)"
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_steps_side_by_side_are_tried_where_the_compiler_made_something_of_vectors(
+    judged: Judging, compiled: list[Candidate], *, vectors: bool
+) -> None:
+    """Both need that it can show the steps to be independent."""
+
+    def speed(text: str) -> float:
+        return 1.3 if STEP in text else 1.1 if VECTORS in text else 1.0
+
+    def same(text: str) -> bool:
+        return not vectors and (STEP in text or VECTORS in text)
+
+    found = judged(speed, shape=_only_last, same_code=same)
+    texts = [candidate.text.decode() for candidate in compiled]
+    assert any(STEP in text for text in texts) is vectors
+    assert sum(VECTORS in text for text in texts) == 1 if not vectors else found[0].speedup == 1.3
+
+
+@pytest.mark.parametrize(("registers", "tried"), [(40, False), (100, True), (None, True)])
+def test_launch_bounds_that_change_nothing_alone_are_told_with_more_where_registers_are_many(
+    judged: Judging, compiled: list[Candidate], registers: int | None, *, tried: bool
+) -> None:
+    def speed(text: str) -> float:
+        return 1.5 if "#pragma unroll 8\n  while" in text else 1.0
+
+    judged(speed, registers=registers, same_code=lambda text: "bounds" in text and "#pragma" not in text)
+    assert (
+        any("bounds" in text and "#pragma" in text for text in (c.text.decode() for c in compiled)) is tried
+    )
 
 
 def test_a_hint_that_cannot_be_written_leaves_the_others(
