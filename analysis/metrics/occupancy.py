@@ -24,6 +24,8 @@ class Occupancy:
 
     `theoretical` is what the resources allow, `limiter` names the scarcest. `launched` is what the largest launch can
     fill when it is spread over the whole device, `achieved` the mean while the kernel ran; None when not recorded.
+    `filled` is the part of the largest launch's lanes that have a work-item: 1 in whole waves, 1/16 where workgroups
+    have 4 work-items.
     """
 
     theoretical: float
@@ -32,6 +34,12 @@ class Occupancy:
     limits: dict[Limiter, float]
     launched: float | None
     achieved: float | None
+    filled: float
+
+    @property
+    def usable(self) -> float:
+        """Waves per SIMD that the resources allow and the launches can fill."""
+        return self.theoretical if self.launched is None else min(self.theoretical, self.launched)
 
 
 def occupancy(kernel: Kernel, device: Device) -> Occupancy | None:
@@ -49,13 +57,15 @@ def occupancy(kernel: Kernel, device: Device) -> Occupancy | None:
         "hardware maximum", "VGPRs", "LDS", "SGPRs", "workgroups per CU", "workgroup size",
     )  # fmt: skip
     limiter = next(name for name in order if name in limits and limits[name] == theoretical)
+    launched, filled = _launched(kernel, device)
     return Occupancy(
         theoretical=theoretical,
         maximum=device.max_waves_per_simd,
         limiter=limiter,
         limits=limits,
-        launched=_launched(kernel, device),
+        launched=launched,
         achieved=achieved_waves(kernel, device),
+        filled=filled,
     )
 
 
@@ -101,16 +111,20 @@ def _limits(kernel: Kernel, device: Device, waves_per_group: int) -> dict[Limite
     return limits
 
 
-def _launched(kernel: Kernel, device: Device) -> float | None:
-    """Waves per SIMD of the largest launch, if it were spread evenly and all of it fitted."""
-    waves = []
+def _launched(kernel: Kernel, device: Device) -> tuple[float | None, float]:
+    """Waves per SIMD of the largest launch, if it were spread evenly and all of it fitted; the part of its lanes that
+    have a work-item.
+    """
+    launches = []
     for d in kernel.dispatches:
         group = math.prod(d.workgroup)
         if group:
             groups = math.prod(math.ceil(g / w) for g, w in zip(d.grid, d.workgroup, strict=True) if w)
-            waves.append(groups * math.ceil(group / device.wave_size))
+            waves = math.ceil(group / device.wave_size)
+            launches.append((groups * waves, group / (waves * device.wave_size)))
     simds = device.compute_units * device.simds_per_cu
-    return max(waves) / simds if waves and simds else None
+    waves, filled = max(launches, default=(0, 1.0))
+    return (waves / simds if waves and simds else None), filled
 
 
 def _round_up(value: int, granule: int) -> int:

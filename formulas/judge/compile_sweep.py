@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import Occupancy, occupancy
 from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, machine_code
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.judge import Judgement, admit
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.judge.speed_gate import usable_waves
+from hipscope.formulas.judge.speed_gate import occupancy_cliff
 from hipscope.formulas.propose.candidate import Candidate
 
 
@@ -90,23 +89,25 @@ def _ours(bench: Bench, compiled: CodeObject) -> list[KernelMetadata]:
 def _rank(bench: Bench, compiled: CodeObject) -> tuple[float, ...]:
     needs = _ours(bench, compiled)
     spilled = sum(k.vgpr_spills + k.sgpr_spills for k in needs), sum(k.scratch for k in needs)
-    waves = min((_waves(bench, k) or 0.0 for k in needs), default=0.0)
+    waves = min((_waves(bench, k) for k in needs), default=0.0)
     return *spilled, -waves
 
 
 def _cliff(bench: Bench, compiled: CodeObject) -> str | None:
-    before = usable_waves(bench.baseline)
-    if before is None:
-        return None
+    before = occupancy(bench.baseline.kernel, bench.baseline.profile.device)
     for needs in _ours(bench, compiled):
-        after = _waves(bench, needs)
-        if after is not None and after < before * THRESHOLDS["gate.occupancy_cliff"]:
-            return f"Not tried: an occupancy cliff, {after:.3g} instead of {before:.3g} waves per SIMD."
+        if (cliff := occupancy_cliff(before, _occupancy(bench, needs))) is not None:
+            return f"Not tried: an occupancy cliff, {cliff}."
     return None
 
 
-def _waves(bench: Bench, needs: KernelMetadata) -> float | None:
-    """Waves per SIMD that these resources allow and the launches can fill."""
+def _waves(bench: Bench, needs: KernelMetadata) -> float:
+    found = _occupancy(bench, needs)
+    return 0.0 if found is None else found.usable
+
+
+def _occupancy(bench: Bench, needs: KernelMetadata) -> Occupancy | None:
+    """The kernel's occupancy with these resources."""
     kernel = bench.baseline.kernel
     dynamic = max((launch.dynamic_lds for launch in bench.facts.launches), default=0)
     resources = kernel.resources.model_copy(
@@ -117,7 +118,4 @@ def _waves(bench: Bench, needs: KernelMetadata) -> float | None:
             "lds_bytes": needs.lds + dynamic,
         }
     )
-    found = occupancy(kernel.model_copy(update={"resources": resources}), bench.baseline.profile.device)
-    if found is None:
-        return None
-    return found.theoretical if found.launched is None else min(found.theoretical, found.launched)
+    return occupancy(kernel.model_copy(update={"resources": resources}), bench.baseline.profile.device)

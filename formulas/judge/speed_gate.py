@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hipscope.analysis.metrics.occupancy import occupancy
+from hipscope.analysis.metrics.occupancy import Occupancy, occupancy
 from hipscope.formulas.base import MIN_SHARE, Formula, Objective, format_value
 from hipscope.formulas.detect.registry import all_formulas, ask_formula, measure_one
 from hipscope.formulas.detect.thresholds import THRESHOLDS
@@ -72,12 +72,9 @@ def decide(
             f"{gain}, but not for the reason it was made: {metric[0]} went from "
             f"{_shown(metric[1])} to {_shown(metric[2])}.",
         )
-    was, now = usable_waves(before), usable_waves(after)
-    if was is not None and now is not None and now < was * THRESHOLDS["gate.occupancy_cliff"]:
-        return closed(
-            Outcome.OCCUPANCY_CLIFF,
-            f"{gain}, but over an occupancy cliff: {_shown(now)} instead of {_shown(was)} waves per SIMD.",
-        )
+    cliff = occupancy_cliff(*(occupancy(m.kernel, m.profile.device) for m in (before, after)))
+    if cliff is not None:
+        return closed(Outcome.OCCUPANCY_CLIFF, f"{gain}, but over an occupancy cliff: {cliff}.")
     return Decision(
         Outcome.ACCEPTED,
         f"{speedup:.2f}x as fast: {times}.{aside}",
@@ -130,12 +127,21 @@ def _reason(
     return False, metric, ""
 
 
-def usable_waves(measured: Measured) -> float | None:
-    """Waves per SIMD that the resources allow and the launches can fill; None when not known."""
-    found = occupancy(measured.kernel, measured.profile.device)
-    if found is None:
+def occupancy_cliff(before: Occupancy | None, after: Occupancy | None) -> str | None:
+    """How much less work is on a SIMD at a time than before, where it is far less; None also when not known.
+
+    It is counted by work-items: a launch whose workgroups have 4 of them has many waves, each a sixteenth full, and
+    loses nothing with fewer waves that are full.
+    """
+    if before is None or after is None:
         return None
-    return found.theoretical if found.launched is None else min(found.theoretical, found.launched)
+    was, now = before.usable * before.filled, after.usable * after.filled
+    if now >= was * THRESHOLDS["gate.occupancy_cliff"]:
+        return None
+    kind = "full waves"
+    if before.filled == after.filled:
+        was, now, kind = before.usable, after.usable, "waves"
+    return f"{_shown(now)} instead of {_shown(was)} {kind} per SIMD"
 
 
 def trade_sentence(trade: Trade) -> str:

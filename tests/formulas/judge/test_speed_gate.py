@@ -28,9 +28,15 @@ from tests.formulas.hand_made import modelled_profile
 
 
 def measured(
-    time_us: float, *, vgprs: int = 64, groups: int = 100000, conflicts: float = 0.0, lines: float = 200.0
+    time_us: float,
+    *,
+    vgprs: int = 64,
+    groups: int = 100000,
+    conflicts: float = 0.0,
+    lines: float = 200.0,
+    group: int = 256,
 ) -> Measured:
-    """One launch of workgroups of 256 with an LDS load of so many conflict cycles and a load of so many lines."""
+    """One launch of workgroups of `group` with an LDS load of so many conflict cycles and a load of so many lines."""
     lds = MemoryPattern(
         space="lds", kind="load", bytes_per_lane=4, accesses=100, lanes=6400,
         lds_cycles=200 + conflicts, lds_conflict_cycles=conflicts,
@@ -52,7 +58,7 @@ def measured(
         mangled="_Z1ki",
         dispatches=(
             Dispatch(
-                id=1, grid=(groups * 256, 1, 1), workgroup=(256, 1, 1), start_ns=0, end_ns=time_us * 1e3
+                id=1, grid=(groups * group, 1, 1), workgroup=(group, 1, 1), start_ns=0, end_ns=time_us * 1e3
             ),
         ),
         resources=Resources(vgprs=vgprs, agprs=0, sgprs=16, lds_bytes=1024),
@@ -152,6 +158,23 @@ def test_half_of_the_waves_may_go_but_not_more() -> None:
 def test_waves_that_no_launch_can_fill_are_no_cliff() -> None:
     small, smaller = measured(100, conflicts=6000, groups=304), measured(50, vgprs=256, groups=304)
     assert decided(small, smaller).stage == "accepted"  # one wave per SIMD is launched, two would fit
+
+
+def test_fewer_waves_are_no_cliff_where_they_are_fuller() -> None:
+    """4096 workgroups of 4 work-items are 3.4 waves per SIMD, each a sixteenth full; as 256 full ones they are 0.2."""
+    narrow = measured(100, conflicts=6000, groups=4096, group=4)
+    assert decided(narrow, measured(50, groups=256, group=64)).stage == "accepted"
+    over = decided(narrow, measured(50, groups=64, group=64))  # a quarter of the work-items at a time
+    assert over.stage == "occupancy_cliff"
+    assert "0.0526 instead of 0.211 full waves per SIMD" in over.reason
+
+
+def test_resources_that_leave_fewer_waves_are_a_cliff_in_workgroups_of_few_work_items_too() -> None:
+    over = decided(
+        measured(100, conflicts=6000, groups=40960, group=4), measured(50, vgprs=168, groups=40960, group=4)
+    )
+    assert over.stage == "occupancy_cliff"
+    assert "3 instead of 8 waves per SIMD" in over.reason
 
 
 def test_a_new_bottleneck_is_told_as_a_trade_with_its_share() -> None:
