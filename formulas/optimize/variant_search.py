@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.profile import Resources
 from hipscope.analysis.run import Run
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, sweep
@@ -55,6 +56,7 @@ _PARTNERS = 2  # of the timed variants, the fastest this many are tried with mor
 _SECONDS = 60.0  # after that no further variant is begun to be timed, the likely ones come first
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the other variants and the proof
 _FEW_REGISTERS = 64  # of a thread: half of what the largest workgroup leaves it
+_WAVE = 64  # threads
 _NEAR = 0.9  # times as fast: what loses more than that alone is no partner
 _WRITTEN_PAYS = 5  # hundredths of the time
 _PAYS = 1.01  # times as fast: where nothing gains that much, one partner is enough
@@ -259,9 +261,10 @@ def _first(variants: Variants, hints: Sequence[LoopHint]) -> list[Hints]:
     """Each hint, likely ones first. Loops are told with `__restrict__` where that may be said: without it, stores hold
     the loads of other steps back.
     """
-    promise, loops = variants.can_restrict, range(len(variants.loops))
+    promise, loops, needs = variants.can_restrict, range(len(variants.loops)), variants.facts.needs
+    registers = None if needs is None or needs.vgpr_spills else needs.vgprs
     found = [Hints(restrict=True)] if promise else []
-    found += [Hints(bounds=text) for text in variants.bounds]
+    found += [Hints(bounds=text) for text in variants.bounds if _bounds_matter(text, registers)]
     found += [
         Hints(((number, hint),), promise)
         for number in variants.leading
@@ -320,8 +323,7 @@ def _paired(variants: Variants, timed: Sequence[_Timed]) -> list[Hints]:
     forms = [h for h in (*_LOOP_HINTS[:-1], _TOGETHER, _LOOP_HINTS[-1]) if _changes_code(h, timed)]
     for one, hints in fastest:
         told = dict(hints.loops)
-        bounds = [b for b in variants.bounds if hints.bounds is None and _bounds_matter(b, one, timed)]
-        more = [replace(hints, bounds=b) for b in bounds[:1]]
+        more = [replace(hints, bounds=b) for b in _also_bounds(variants, one, hints, timed)[:1]]
         if variants.can_restrict and (told or not hints.restrict):
             more.append(replace(hints, restrict=not hints.restrict))
         more += [
@@ -343,15 +345,27 @@ def _changes_code(hint: LoopHint, timed: Sequence[_Timed]) -> bool:
     return any(told.form == hint.form for told in alone)
 
 
-def _bounds_matter(bounds: str, one: _Timed, timed: Sequence[_Timed]) -> bool:
-    """Whether launch bounds may change the code of a variant: they changed that of the kernel as it is, so that they
-    were timed alone, or it needs many registers.
+def _bounds_matter(bounds: str, registers: int | None) -> bool:
+    """Whether launch bounds may change the code of a kernel that needs so many registers of a thread: it has no use for
+    more, and waits for no other wave where there is one.
     """
+    threads = bounds.split(",")[0].strip()
+    return registers is None or registers > _FEW_REGISTERS or (threads.isdigit() and int(threads) <= _WAVE)
+
+
+def _also_bounds(variants: Variants, one: _Timed, hints: Hints, timed: Sequence[_Timed]) -> list[str]:
+    """The launch bounds that may change a variant: where it needs few registers, they changed the kernel as it is."""
+    if hints.bounds is not None:
+        return []
+    after = one.quick.after
+    needed = None if after is None else max(_registers_of(k.resources) for k in after.profile.kernels)
     alone = {t.hints.bounds for t in timed if t.hints is not None and not t.hints.loops}
-    if bounds in alone or one.quick.after is None:
-        return True
-    needed = [k.resources for k in one.quick.after.profile.kernels]
-    return any((r.vgprs or 0) + (r.agprs or 0) > _FEW_REGISTERS for r in needed)
+    few = needed is not None and needed <= _FEW_REGISTERS
+    return [b for b in variants.bounds if _bounds_matter(b, needed) and not (few and b not in alone)]
+
+
+def _registers_of(needed: Resources) -> int:
+    return (needed.vgprs or 0) + (needed.agprs or 0)
 
 
 def _many_more(hints: Hints) -> list[Hints]:

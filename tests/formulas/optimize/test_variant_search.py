@@ -350,6 +350,30 @@ def test_launch_bounds_that_change_nothing_alone_are_told_with_more_where_regist
     )
 
 
+@pytest.mark.parametrize(
+    ("bounds", "vgprs", "spills", "tried"),
+    [
+        ("256", 40, 0, False),
+        ("256, 9", 40, 0, False),
+        ("64", 40, 0, True),  # one wave waits for no other one
+        ("256", 100, 0, True),
+        ("256", 40, 3, True),  # it has few because it may have no more
+    ],
+)
+def test_launch_bounds_are_told_alone_where_a_kernel_has_a_use_for_them(
+    judged: Judging, compiled: list[Candidate], bounds: str, vgprs: int, spills: int, *, tried: bool
+) -> None:
+    def shape() -> Variants:
+        found = _three_loops()
+        assert found.facts.needs is not None
+        needs = replace(found.facts.needs, vgprs=vgprs, vgpr_spills=spills)
+        return replace(found, bounds=(bounds,), facts=replace(found.facts, needs=needs))
+
+    judged(lambda _: 1.0, shape=shape, registers=vgprs)
+    texts = [candidate.text.decode() for candidate in compiled]
+    assert any("bounds" in text and "#pragma" not in text for text in texts) is tried
+
+
 def test_a_hint_that_cannot_be_written_leaves_the_others(
     judged: Judging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
