@@ -51,7 +51,7 @@ __all__ = [
 
 _NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
 _ROUNDS = 3  # of one kernel: each costs a profile and a search; what was tried on public programs
-_ALL_ROUNDS = 6  # of all kernels
+_ALL_ROUNDS = 10  # of all kernels
 _SHORTEST_ROUND = 0.5  # of the time of the round before: what is left of a limit must be that at least
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
 _NEXT_KERNEL = 0.1  # of the GPU's time: what another search must be able to pay for

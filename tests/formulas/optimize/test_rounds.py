@@ -131,6 +131,24 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
     assert whole.edit.applied_to(TEXTS[0]) == TEXTS[2]
 
 
+def test_five_hot_kernels_have_a_first_and_a_second_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "k.hip"
+    file.write_bytes(b"")
+    project = Project(tmp_path, file, (file,), Config(), (), "single")
+
+    def answer(_: Project, order: Any, run: Run, *__: object) -> OptimizeResult:
+        was = run.texts.needed(file)
+        kernel = f"kernel_{len(was) % 5}"
+        edit = edit_between(file, was, was + b"!")
+        return verified(file, 0, 1.5, kernel).model_copy(update={"edit": edit})
+
+    monkeypatch.setattr(loop, "_optimize", answer)
+    whole = loop.optimize_project(project, Run(), options=OptimizeOptions(rounds=None))
+    assert [k.rounds for k in whole.kernels] == [2] * 5
+
+
 @pytest.mark.parametrize(("left", "taken"), [(1, True), (2, False)])
 def test_a_round_begins_with_the_run_that_the_edit_before_was_accepted_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int, *, taken: bool
