@@ -17,7 +17,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hipscope.accordo.dispatch.disassembly import disassemble
+from hipscope.accordo.dispatch.disassembly import mnemonics
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.toolchain.code_object import read_code_object
 
@@ -79,15 +79,15 @@ def own_state(candidate: Path, reference: Path) -> list[str]:
 
 def reads_a_clock(code_object: Path, objdump: Path) -> bool:
     """Whether an instruction of it reads the time."""
-    return any(one.mnemonic in _CLOCKS for one in disassemble(code_object, objdump))
+    return not _CLOCKS.isdisjoint(mnemonics(code_object, objdump))
 
 
 def could_leave_floats(code_object: Path, objdump: Path, kernel: str) -> bool:
     """Whether a kernel by its mangled name may leave in memory what an instruction on floats made; True where its code
     does not say. It cannot without such instructions, and where it stores nothing but single bytes.
     """
-    code = {one.mnemonic for one in disassemble(code_object, objdump, kernel)}
-    if not code or any(mnemonic.startswith(_ELSEWHERE) for mnemonic in code):
+    code = mnemonics(code_object, objdump, kernel)
+    if not code or any(word.startswith(_ELSEWHERE) for word in code):
         return True
     return any(map(_MAKES_FLOATS.match, code)) and any(map(_LEAVES_WORDS.match, code))
 

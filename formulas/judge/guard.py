@@ -127,14 +127,17 @@ def check_code_object(
     return tuple(reasons)
 
 
-def check_instructions(original: Iterable[str], candidate: Iterable[str]) -> tuple[str, ...]:
-    """Why the candidate's machine code is refused by what it executes; both are mnemonics.
+def check_instructions(original: Mapping[str, int], candidate: Mapping[str, int]) -> tuple[str, ...]:
+    """Why the candidate's machine code is refused by what it executes; both are mnemonics, with how many there are.
 
     A name that macros of the project put together is in no text that `check_source` reads.
     """
-    more = Counter(candidate) - Counter(original)
     return tuple(
-        sorted({f"its machine code {what} (`{word}`)" for word, what in _DENIED_CODE.items() if more[word]})
+        sorted(
+            f"its machine code {what} (`{word}`)"
+            for word, what in _DENIED_CODE.items()
+            if candidate.get(word, 0) > original.get(word, 0)
+        )
     )
 
 

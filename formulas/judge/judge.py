@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.dispatch.disassembly import disassemble
+from hipscope.accordo.dispatch.disassembly import mnemonics
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.checks.results import check_timed_run, left_as_recorded
 from hipscope.accordo.proof.validate import validate
@@ -158,11 +158,7 @@ def _code_reasons(
         proved=shared,
         not_launched=_need_no_proof(bench, candidate, before),
         unknown=bench.not_launched(before),
-    ) or check_instructions(*(_mnemonics(bench, code) for code in (before, after)))
-
-
-def _mnemonics(bench: Bench, compiled: CodeObject) -> list[str]:
-    return [one.mnemonic for one in disassemble(compiled.path, bench.session.toolchain.objdump)]
+    ) or check_instructions(*(mnemonics(c.path, bench.session.toolchain.objdump) for c in (before, after)))
 
 
 def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) -> str | None:

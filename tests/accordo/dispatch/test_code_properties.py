@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hipscope.accordo.dispatch.code_properties import (
     own_state,
     reads_a_clock,
 )
+from hipscope.accordo.dispatch.disassembly import disassemble, mnemonics
 from hipscope.analysis.config import Config
 from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.build import compile_device
@@ -112,6 +114,17 @@ def test_only_instructions_on_floats_and_wide_stores_can_leave_floats(
     stores: Path, toolchain: Toolchain, kernel: str, *, floats: bool
 ) -> None:
     assert could_leave_floats(stores, toolchain.bin / "llvm-objdump", kernel) is floats
+
+
+def test_mnemonics_are_counted_as_the_instructions_have_them(
+    compiled: dict[str, Path], toolchain: Toolchain
+) -> None:
+    path, objdump = compiled["plain"], toolchain.bin / "llvm-objdump"
+    for kernel in ("_Z5planePi", None):
+        listed = Counter(one.mnemonic for one in disassemble(path, objdump, kernel))
+        assert mnemonics(path, objdump, kernel) == listed
+        assert listed["s_endpgm"] == (1 if kernel else 3)
+    assert mnemonics(path.with_name("none"), objdump) == {}
 
 
 def test_launch_bounds_say_how_large_a_workgroup_may_be(compiled: dict[str, Path]) -> None:
