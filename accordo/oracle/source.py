@@ -73,12 +73,21 @@ _SCOPES = (
 
 @dataclass(frozen=True)
 class _Item:
-    """A definition outside of functions: its text, the names that it makes known, and where it ends in the file."""
+    """A definition outside of functions: its text, the names that it makes known, and where it ends in the file.
+
+    `conditions` are the preprocessor's around it, one for each `#endif`: there may be another definition of the name
+    for the other case, and only the compiler knows which one counts.
+    """
 
     text: str
     names: frozenset[str]
     kind: str
     end: int
+    conditions: tuple[str, ...] = ()
+
+    def under_conditions(self, text: str) -> str:
+        """The text where this item counts."""
+        return "\n".join([*self.conditions, text, *("#endif" for _ in self.conditions)])
 
 
 def widened(
@@ -112,14 +121,15 @@ def widened(
         changed = "__attribute__((used)) " + changed
     made = [f"template __global__ {_unqualified(i, kernel)};" for i in wide_instances]
     macros = [p for p in parts if p.kind == "macro"]
-    lines = [line for m in macros for line in _defined(m, half)]
+    lines = [f'#pragma push_macro("{name}")' for name in _pushed(macros)]
+    lines += [_defined(macro, half) for macro in macros]
     lines += [
         f'extern "C++" {{ namespace {NAMESPACE} {{',
         _prelude() if half or any("bfloat16" in each for each in (text, *read_before)) else "",
     ]
-    lines += [_words(p.text, half)[0] for p in parts if p.kind != "macro"]
+    lines += [p.under_conditions(_words(p.text, half)[0]) for p in parts if p.kind != "macro"]
     lines += [changed, *made, "} }"]
-    lines += [f'#pragma pop_macro("{name}")' for m in macros for name in m.names]
+    lines += [f'#pragma pop_macro("{name}")' for name in _pushed(macros)]
     added = "\n" + "\n".join(lines) + "\n"
     end = found[0].end
     return (data[:end] + added.encode("utf-8", "surrogateescape") + data[end:]).decode(
@@ -133,13 +143,16 @@ def _encoded(text: str) -> bytes:
 
 def _needed(kernel: _Item, before: Sequence[_Item], half: bool) -> tuple[list[_Item], str]:
     """What the kernel uses, directly or not, that is another text in double precision or uses such; or why not."""
-    known = {name: item for item in before for name in item.names}
+    known: dict[str, list[_Item]] = {}
+    for item in before:
+        for name in item.names:
+            known.setdefault(name, []).append(item)
     uses: dict[int, set[int]] = {}
     waiting = [kernel]
     reached = {id(kernel): kernel}
     while waiting:
         item = waiting.pop()
-        used = {id(known[w]): known[w] for w in re.findall(r"[A-Za-z_]\w*", item.text) if w in known}
+        used = {id(i): i for w in re.findall(r"[A-Za-z_]\w*", item.text) for i in known.get(w, ())}
         uses[id(item)] = set(used) - {id(item)}
         waiting += [i for key, i in used.items() if key not in reached]
         reached |= used
@@ -222,12 +235,12 @@ def _words(text: str, half: bool) -> tuple[str, list[str]]:
     return _TOKEN.sub(replacement, text), refused
 
 
-def _items(node: Node) -> Iterator[_Item]:
+def _items(node: Node, conditions: tuple[str, ...] = ()) -> Iterator[_Item]:
     for child in node.children:
         if child.type in _SCOPES:
-            yield from _items(child)
+            yield from _items(child, _conditions_in(child, conditions))
         elif child.type in ("preproc_def", "preproc_function_def"):
-            yield _Item(_text(child), _names(child), "macro", child.end_byte)
+            yield _Item(_text(child), _names(child), "macro", child.end_byte, conditions)
         elif names := _names(child):
             inner = child
             while inner.type == "template_declaration":
@@ -241,8 +254,31 @@ def _items(node: Node) -> Iterator[_Item]:
                 ";" if child.type.endswith("_specifier") else ""
             )  # of a structure: it is no part of the node
             yield _Item(
-                _text(child) + end, names, kind, outer.end_byte if outer and linked else child.end_byte
+                _text(child) + end,
+                names,
+                kind,
+                outer.end_byte if outer and linked else child.end_byte,
+                conditions,
             )
+
+
+def _conditions_in(scope: Node, around: tuple[str, ...]) -> tuple[str, ...]:
+    """The preprocessor's conditions for what stands directly in a scope; `around` are those outside of it."""
+    if scope.type == "preproc_else":
+        return (*around[:-1], f"{around[-1]}\n#else")
+    asked = scope.child_by_field_name("condition") or scope.child_by_field_name("name")
+    if not scope.type.startswith("preproc") or asked is None:
+        return around
+    if scope.type == "preproc_elif":
+        return (*around[:-1], f"{around[-1]}\n#elif {_text(asked)}")
+    if _text(scope.children[0]) == "#ifndef" and any(_defines(c, _text(asked)) for c in scope.children):
+        # An include guard: its macro is defined by now. Without an `#else` there is nothing to choose.
+        return (*around, "#if 1") if scope.child_by_field_name("alternative") else around
+    return (*around, f"{_text(scope.children[0])} {_text(asked)}")
+
+
+def _defines(node: Node, name: str) -> bool:
+    return node.type == "preproc_def" and name in _names(node)
 
 
 def _names(node: Node) -> frozenset[str]:
@@ -266,9 +302,14 @@ def _declared(node: Node | None) -> str | None:
     return _text(node) if node is not None else None
 
 
-def _defined(macro: _Item, half: bool) -> list[str]:
+def _pushed(macros: Sequence[_Item]) -> list[str]:
+    """The names of macros, each once."""
+    return list(dict.fromkeys(name for macro in macros for name in macro.names))
+
+
+def _defined(macro: _Item, half: bool) -> str:
     (name,) = macro.names
-    return [f'#pragma push_macro("{name}")', f"#undef {name}", _words(macro.text.rstrip("\n"), half)[0]]
+    return macro.under_conditions(f"#undef {name}\n{_words(macro.text.rstrip(chr(10)), half)[0]}")
 
 
 def _unqualified(signature: str, kernel: str) -> str:

@@ -43,10 +43,12 @@ def read_before(
 ) -> tuple[Path, ...]:
     """What a compiler has read of the `headers` when it comes to the text of `file`, in that order.
 
-    So as the first of the `units` that includes it brings it there; what `file` itself includes is among it. A header
-    that does not lie beside its includer is the one whose path ends as it is named, if there is one such.
+    So as the first of the `units` that includes it brings it there, whatever its name ends with; what `file` itself
+    includes is among it. A header that does not lie beside its includer is the one whose path ends as it is named, if
+    there is one such.
     """
-    known, wanted = dict.fromkeys(path.resolve() for path in headers), file.resolve()
+    wanted = file.resolve()
+    known = dict.fromkeys([*(path.resolve() for path in headers), wanted])
     order: list[Path] = []
 
     def found(name: str, beside: Path) -> Path | None:
@@ -69,7 +71,7 @@ def read_before(
         order.append(path)
         return False
 
-    for unit in (*units, file):
+    for unit in (*(unit for unit in units if unit.resolve() != wanted), file):
         order.clear()
         if read(unit.resolve(), ()):
             break

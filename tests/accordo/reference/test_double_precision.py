@@ -222,6 +222,31 @@ def test_what_a_kernel_uses_of_other_files_is_widened_too() -> None:
     assert "unused" not in wide
 
 
+def test_of_two_definitions_for_two_cases_the_compiler_chooses_as_for_the_kernel() -> None:
+    """The last one is not the one that counts: here it makes nothing wider, as it is double already."""
+    types = """#ifndef TYPES_H
+#define TYPES_H
+#define SINGLE
+#ifdef SINGLE
+using real = float;
+#define HALF 0.5f
+#elif defined(LONG)
+using real = long double;
+#else
+using real = double;
+#define HALF 0.5
+#endif
+#endif
+"""
+    wide, why = widened("__global__ void k(real* p) { *p *= HALF; }\n", "k", (), (types,))
+    assert wide is not None, why
+    assert "#ifdef SINGLE\nusing real = double;\n#endif" in wide
+    assert "#ifdef SINGLE\n#elif defined(LONG)\n#else\nusing real = double;\n#endif" in wide
+    assert '#pragma push_macro("HALF")\n#ifdef SINGLE\n#undef HALF\n#define HALF 0.5\n#endif\n' in wide
+    assert wide.count("push_macro") == wide.count("pop_macro") == 1
+    assert "TYPES_H" not in wide
+
+
 def test_a_template_is_made_for_the_instance_that_was_launched() -> None:
     text = """#define HALF 0.5f
 namespace ns {

@@ -50,3 +50,11 @@ def test_what_a_compiler_has_read_before_a_header_is_in_its_order(tmp_path: Path
     assert read_before(SourceTexts(), (main,), k, files[1:]) == (first, types, inner)
     assert read_before(SourceTexts(), (main,), main, files[1:]) == (first, types, inner, k, later)
     assert read_before(SourceTexts(), (other,), k, files[1:]) == (types, inner, first)
+
+
+def test_what_stands_before_a_source_that_others_include_is_found_by_these(tmp_path: Path) -> None:
+    types, kernels, main = (tmp_path / name for name in ("types.hpp", "kernels.cu", "main.cu"))
+    types.write_text("typedef float real;\n")
+    kernels.write_text("__global__ void k(real* p);\n")
+    main.write_text('#include "types.hpp"\n#include "kernels.cu"\n')
+    assert read_before(SourceTexts(), (kernels, main), kernels, (types,)) == (types,)
