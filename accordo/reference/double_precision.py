@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from hipscope.accordo.compare.double_precision import usable
 from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.oracle.launch import Images, NoOracle, WidenedKernel, float_buffers, write_widened
 from hipscope.accordo.reference.nudged_runs import double_roundings
+from hipscope.accordo.reference.rounding_errors import Truth, rounding_errors
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.replay import ReplayRequest, patience, replay
@@ -28,14 +30,20 @@ _SEED = 1
 _INDEX = "index.json"
 _WORK = "oracle_"
 _NUDGED = "nudged_"
+_CANCELLED = "cancelled_"
 _NUDGES = 4
+
+
+class _OtherFunction(NoOracle):
+    """Double precision is far from what the reference leaves: another function, or its terms cancel."""
 
 
 @dataclass(eq=False)
 class Oracles:
     """The double-precision results of the reference's runs; `why` there are none, after the first request.
 
-    `captured` is the run on the captured inputs: unless double precision agrees with it, there are no oracles at all.
+    `captured` is the run on the captured inputs: unless double precision agrees with it, or all that is between them is
+    rounding, there are no oracles at all.
     `told` names the other runs that have one.
     """
 
@@ -47,8 +55,13 @@ class Oracles:
     _made: dict[str, Images] = field(default_factory=dict)
     _roundings: dict[str, Images] = field(default_factory=dict)
     _moved: dict[str, Images] = field(default_factory=dict)
+    _truths: dict[str, Mapping[int, Truth]] = field(default_factory=dict)
     _known: WidenedKernel | str | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def _off(self) -> bool:
+        return "oracle" in self.settings.without or self.settings.widened is None
 
     def images(
         self, run: ReferenceRun, cancel: threading.Event | None = None, *, asked: bool = False
@@ -57,9 +70,7 @@ class Oracles:
 
         `asked`: also for a run that is not told, because a candidate differs there.
         """
-        if "oracle" in self.settings.without or self.settings.widened is None:
-            return {}
-        if run is not self.captured and run.label not in self.told and not asked:
+        if self._off or (run is not self.captured and run.label not in self.told and not asked):
             return {}
         with self._lock:
             if not self._made:
@@ -91,6 +102,30 @@ class Oracles:
                     if all(index in m for m in moved)
                 }
             return self._roundings[run.label]
+
+    def truths(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Mapping[int, Truth]:
+        """What rounding explains of large differences, by buffer: where terms cancel it is all that is left of them.
+
+        Empty when that cannot be had, and for what is large beside the rounding of its terms.
+        """
+        self.images(self.captured, cancel)
+        if self._off or self.why:
+            return {}
+        with self._lock:
+            return self._truths_of(run, cancel)
+
+    def _truths_of(self, run: ReferenceRun, cancel: threading.Event | None) -> Mapping[int, Truth]:
+        if run.label not in self._truths:
+            work = self.work / f"{_CANCELLED}{len(self._truths)}"
+            shutil.rmtree(work, ignore_errors=True)
+            try:
+                kernel = self._kernel()
+                left = partial(self._left, run, kernel, cancel)
+                self._truths[run.label] = rounding_errors(run, self.settings, left, work, cancel)
+            except NoOracle:
+                self._truths[run.label] = {}
+            shutil.rmtree(work, ignore_errors=True)
+        return self._truths[run.label]
 
     def double_roundings(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Images:
         """How far rounding moves each element of the buffers of doubles, for which there is no wider type."""
@@ -143,7 +178,8 @@ class Oracles:
         try:
             return self._image(self.captured, self._kernel(), cancel)
         except NoOracle as reason:
-            self.why = str(reason)
+            rounding = isinstance(reason, _OtherFunction) and self._truths_of(self.captured, cancel)
+            self.why = "" if rounding else str(reason)
             return {}
 
     def _kernel(self) -> WidenedKernel:
@@ -156,11 +192,31 @@ class Oracles:
 
     def _image(
         self, run: ReferenceRun, kernel: WidenedKernel, cancel: threading.Event | None, nudged: int = 0
+    ) -> Images:
+        """The float buffers in double precision. Raises NoOracle, also where that is far from the reference's."""
+        images = self._left(run, kernel, cancel, run.inputs, nudged)
+        for index, element in float_buffers(run.dispatch, run.pieces).items():
+            if index not in images:
+                continue
+            buffer = next(b for b in run.dispatch.buffers if b.index == index)
+            touched = _written(run, index, element.size)
+            expected = element.numbers(run.compared(run.result, buffer))
+            if not usable(expected[touched], images[index][touched], element.epsilon):
+                raise _OtherFunction("it computes something else than the kernel")
+        return images
+
+    def _left(
+        self,
+        run: ReferenceRun,
+        kernel: WidenedKernel,
+        cancel: threading.Event | None,
+        inputs: Path | None,
+        nudged: int = 0,
     ) -> dict[int, NDArray[np.float64]]:
-        """The float buffers in double precision. Raises NoOracle."""
+        """What the kernel in double precision leaves in the float buffers that the run writes. Raises NoOracle."""
         folder = self.work / f"{_WORK}{len(self._made)}_{nudged}"
         shutil.rmtree(folder, ignore_errors=True)
-        launch = write_widened(run.dispatch, run.pieces, run.inputs, kernel, folder / "dispatch", nudged)
+        launch = write_widened(run.dispatch, run.pieces, inputs, kernel, folder / "dispatch", nudged)
         limit = patience(self.settings.tool, run.result)
         request = ReplayRequest(launch, kernel.code.path, folder / "run", seed=_SEED, timeout_s=limit)
         result = replay(self.settings.tool, request, cancel=cancel)
@@ -169,19 +225,19 @@ class Oracles:
         images: dict[int, NDArray[np.float64]] = {}
         for index, element in float_buffers(run.dispatch, run.pieces).items():
             buffer = next(b for b in run.dispatch.buffers if b.index == index)
-            if not run.access[index].any(WRITTEN):
-                continue
-            image = np.frombuffer(result.after(index, 8 // element.size * buffer.size), dtype="<f8")
-            written = (run.access[index].whole & WRITTEN) != 0
-            if index in run.unspecified:
-                written &= ~run.unspecified[index]
-            touched = written.reshape(-1, element.size).all(axis=1)
-            expected = element.numbers(run.compared(run.result, buffer))
-            if touched.any():
-                if not usable(expected[touched], image[touched], element.epsilon):
-                    raise NoOracle("it computes something else than the kernel")
-                images[index] = image
+            if run.access[index].any(WRITTEN) and _written(run, index, element.size).any():
+                images[index] = np.frombuffer(
+                    result.after(index, 8 // element.size * buffer.size), dtype="<f8"
+                )
         return images
+
+
+def _written(run: ReferenceRun, index: int, size: int) -> NDArray[np.bool_]:
+    """The elements of a buffer that the run writes and that are compared."""
+    written = (run.access[index].whole & WRITTEN) != 0
+    if index in run.unspecified:
+        written &= ~run.unspecified[index]
+    return np.asarray(written.reshape(-1, size).all(axis=1))
 
 
 def writes_floats(run: ReferenceRun) -> bool:

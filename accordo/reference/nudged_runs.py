@@ -27,12 +27,21 @@ from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, repl
 
 Doubles = NDArray[np.float64]
 
-_DOUBLE = "fp64"
+
+@dataclass(frozen=True)
+class Steps:
+    """By how many units in its last place each input of a type is moved."""
+
+    element: str
+    numbers: str
+    least: int
+    most: int
+
+
 _PAIRS = 3
 _FIRST_SEED = 11  # of the order of waves; other than those of the reference's own runs
-# A step is so many units in the last place: so many that the roundings of both runs have nothing to do with each other,
-# and so few that all but branches is linear.
-_LEAST_STEP, _MOST_STEP = 1 << 15, 1 << 16
+# So many that the roundings of both runs have nothing to do with each other, so few that all but branches is linear.
+DOUBLE_STEPS = Steps("fp64", "<f8", 1 << 15, 1 << 16)
 # More than so many times what one unit in the last place of the inputs makes is not taken for rounding. A branch makes
 # a 768th of itself, as the inputs have moved by some 49152 units: with what a proof allows of it, a 96th.
 _MANY_ROUNDINGS = 64.0
@@ -62,7 +71,7 @@ def double_roundings(
             run.dispatch.code_object,
             work / f"run_{pair}_{way}",
             seed=_FIRST_SEED + 2 * pair + (way > 0),
-            inputs=_nudged_inputs(run, pair, way, work / f"inputs_{pair}_{way}"),
+            inputs=nudged_inputs(run, pair, way, work / f"inputs_{pair}_{way}", DOUBLE_STEPS),
             timeout_s=limit,
         )
         for pair in range(_PAIRS)
@@ -78,7 +87,7 @@ def roundings(own: Doubles, moved: Sequence[Moved], written: NDArray[np.bool_]) 
     """How far each number is off by rounding: by its own runs, and by those of the others for one that had luck."""
     # Three roundings are in the sum, one of them twice.
     rounding = _root_mean_square([m.up + m.down for m in moved]) / np.sqrt(6)
-    unit = _root_mean_square([m.up - m.down for m in moved]) / (_LEAST_STEP + _MOST_STEP)
+    unit = _root_mean_square([m.up - m.down for m in moved]) / (DOUBLE_STEPS.least + DOUBLE_STEPS.most)
     known = written & np.isfinite(rounding) & np.isfinite(unit) & (unit > 0)
     if not known.any():
         return np.zeros(len(own))
@@ -111,29 +120,30 @@ def _root_mean_square(of: Sequence[Doubles]) -> Doubles:
 
 def _all_doubles(run: ReferenceRun, buffer: CapturedBuffer) -> bool:
     pieces = run.results[buffer.index]
-    plain = bool(pieces) and all(_is_double(s) and s.argument is not None for s in pieces)
+    plain = bool(pieces) and all(_moves(DOUBLE_STEPS, s) and s.argument is not None for s in pieces)
     return plain and sum(s.end - s.start for s in pieces) == buffer.size
 
 
-def _is_double(segment: Segment) -> bool:
+def _moves(steps: Steps, segment: Segment) -> bool:
     return (
-        segment.element.name == _DOUBLE
+        segment.element.name == steps.element
         and segment.stride is None
         and segment.only is None
         and not segment.stored
     )
 
 
-def _nudged_inputs(run: ReferenceRun, seed: int, way: int, folder: Path) -> Path:
-    """A folder with the run's inputs, each double of them some units in its last place higher or lower."""
+def nudged_inputs(run: ReferenceRun, seed: int, way: int, folder: Path, steps: Steps) -> Path:
+    """A folder with the run's inputs, each number of a type some units in its last place higher or lower."""
     folder.mkdir(parents=True)
     for buffer in run.dispatch.buffers:
         captured = buffer.before()
         replaced = replacement(run.inputs, buffer.index)
         data = bytearray(captured if replaced is None else replaced_contents(replaced, buffer.before))
         rng = np.random.default_rng([seed, buffer.index])
-        for segment in filter(_is_double, run.pieces[buffer.index]):
-            data[segment.start : segment.end] = nudged(bytes(data[segment.start : segment.end]), way, rng)
+        for segment in (s for s in run.pieces[buffer.index] if _moves(steps, s)):
+            part = bytes(data[segment.start : segment.end])
+            data[segment.start : segment.end] = nudged(part, way, rng, steps)
         if data != captured:
             write_replacement(
                 folder, buffer.index, *(np.frombuffer(d, dtype=np.uint8) for d in (data, captured))
@@ -141,12 +151,12 @@ def _nudged_inputs(run: ReferenceRun, seed: int, way: int, folder: Path) -> Path
     return folder
 
 
-def nudged(data: bytes, way: int, rng: np.random.Generator) -> bytes:
+def nudged(data: bytes, way: int, rng: np.random.Generator, steps: Steps = DOUBLE_STEPS) -> bytes:
     """Zeros stay zeros, NaN and infinity what they are, and none gets another sign or overflows."""
-    numbers = np.frombuffer(data, dtype="<f8")
-    steps = rng.integers(_LEAST_STEP, _MOST_STEP, len(numbers)) * (rng.integers(0, 2, len(numbers)) * 2 - 1)
-    sizes = np.abs(numbers)
-    movable = (sizes > np.finfo(np.float64).tiny * _MOST_STEP) & (sizes < np.finfo(np.float64).max / 2)
+    numbers = np.frombuffer(data, dtype=steps.numbers)
+    moves = rng.integers(steps.least, steps.most, len(numbers)) * (rng.integers(0, 2, len(numbers)) * 2 - 1)
+    sizes, limits = np.abs(numbers), np.finfo(numbers.dtype)
+    movable = (sizes > limits.tiny * steps.most) & (sizes < limits.max / 2)
     result = numbers.copy()
-    result[movable] += way * steps[movable] * np.spacing(sizes[movable])
+    result[movable] += (way * moves[movable] * np.spacing(sizes[movable])).astype(numbers.dtype)
     return result.tobytes()

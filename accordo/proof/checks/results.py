@@ -18,7 +18,7 @@ from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
 from hipscope.accordo.proof.checks.block_compare import agree
 from hipscope.accordo.proof.checks.plan import Plan, Proof, Turn, allowed, is_traced
-from hipscope.accordo.proof.checks.precision import less_precise, may_be_rounding
+from hipscope.accordo.proof.checks.precision import are_small, less_precise, may_be_rounding
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
 from hipscope.accordo.proof.checks.repeats import digests
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
@@ -99,7 +99,9 @@ def _judge(
     found: list[Mismatch] = []
     for buffer, different, wide in _compared(proof.reference, run, result, proof.exact):
         if not proof.exact and may_be_rounding(run, buffer, different):
-            different, wide = _beside_the_truth(proof, prepared, run, buffer, result) or (different, wide)
+            small = are_small(run, buffer, different)
+            beside = _beside_the_truth(proof, prepared, run, buffer, result, small=small)
+            different, wide = beside or (different, wide)
         found += different
         proof.errors = proof.errors.widened(wide)
         if traced and not different and proof.on("lost_atomics"):
@@ -116,20 +118,43 @@ def _judge(
 
 
 def _beside_the_truth(
-    proof: Proof, prepared: Prepared, run: ReferenceRun, buffer: CapturedBuffer, result: Replay
+    proof: Proof,
+    prepared: Prepared,
+    run: ReferenceRun,
+    buffer: CapturedBuffer,
+    result: Replay,
+    *,
+    small: bool,
 ) -> tuple[tuple[Mismatch, ...], Errors] | None:
-    """The differences beside double precision, of doubles beside what rounding makes; None where there is neither."""
+    """The differences beside double precision, of doubles beside what rounding makes; None where there is neither.
+
+    `small`: they are beside the largest number. Larger ones have to be what rounding makes where terms cancel.
+    """
     oracles, cancel = prepared.oracles, proof.run.cancel
-    oracle = oracles.images(run, cancel, asked=True).get(buffer.index)
+    oracle = oracles.images(run, cancel, asked=True).get(buffer.index) if small else None
+    rounding = oracles.roundings(run, cancel).get(buffer.index) if oracle is not None else None
+    truth = oracles.truths(run, cancel).get(buffer.index) if oracle is None else None
+    if truth is not None:
+        oracle, rounding = truth.exact, truth.rounding
     if oracle is not None:
-        truth = (oracle, oracles.roundings(run, cancel).get(buffer.index))
-        different, wide = _compare(proof.reference, run, buffer, result, exact=False, truth=truth)
+        beside = (oracle, rounding)
+        different, wide = _compare(proof.reference, run, buffer, result, exact=False, truth=beside)
+        if truth is not None and not different:
+            _note_cancelled(proof, run, buffer)
         return tuple(_judged(d, run, buffer, result, oracle) for d in different), wide
-    rounding = oracles.double_roundings(run, cancel).get(buffer.index)
+    rounding = oracles.double_roundings(run, cancel).get(buffer.index) if small else None
     if rounding is None:
         return None
     own = np.frombuffer(run.compared(run.result, buffer), dtype="<f8")
     return _compare(proof.reference, run, buffer, result, exact=False, truth=(own, rounding))
+
+
+def _note_cancelled(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer) -> None:
+    """The reader of the verdict sees large relative differences: here is why."""
+    name = label(proof.reference.signature, buffer, run.pieces[buffer.index][0])
+    note = f"dispatch {run.dispatch.id}, {run.label}: terms cancel, in part only rounding is left of {name}"
+    if note not in proof.notes:
+        proof.notes.append(note)
 
 
 def _judged(
