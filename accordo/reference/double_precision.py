@@ -31,7 +31,7 @@ _INDEX = "index.json"
 _WORK = "oracle_"
 _NUDGED = "nudged_"
 _CANCELLED = "cancelled_"
-_NUDGES = 4
+_NUDGES, _MORE_NUDGES = 4, 16
 
 
 class _OtherFunction(NoOracle):
@@ -53,7 +53,7 @@ class Oracles:
     work: Path
     why: str = ""
     _made: dict[str, Images] = field(default_factory=dict)
-    _roundings: dict[str, Images] = field(default_factory=dict)
+    _roundings: dict[str, tuple[int, Images]] = field(default_factory=dict)
     _moved: dict[str, Images] = field(default_factory=dict)
     _truths: dict[str, Mapping[int, Truth]] = field(default_factory=dict)
     _known: WidenedKernel | str | None = None
@@ -84,24 +84,36 @@ class Oracles:
                     self._made[run.label] = {}
             return self._made[run.label]
 
-    def roundings(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Images:
+    def roundings(
+        self, run: ReferenceRun, cancel: threading.Event | None = None, *, more: bool = False
+    ) -> Images:
         """How far each element of the float buffers moves when each input moves by half a unit in its last place.
 
         Of a sum that is half a unit in the last place of the root of its squared summands, so it tells how large they
-        are where they cancel. The root mean square of a few runs in double precision; empty when there are none.
+        are where they cancel. The root mean square of a few runs in double precision; empty when there are none. Of
+        many thousand elements, one or the other hardly moves in a few: `more` runs tell whether that was chance.
         """
         exact = self.images(run, cancel, asked=True)
         if not exact:
             return {}
         with self._lock:
-            if run.label not in self._roundings:
-                moved = [self._nudged(run, seed, cancel) for seed in range(1, _NUDGES + 1)]
-                self._roundings[run.label] = {
-                    index: np.sqrt(np.mean([np.square(m[index] - image) for m in moved], axis=0))
+            count, known = self._roundings.get(run.label, (0, {}))
+            wanted = _MORE_NUDGES if more else _NUDGES
+            if count < wanted:
+                moved = [self._nudged(run, seed, cancel) for seed in range(count + 1, wanted + 1)]
+                known = {
+                    index: np.sqrt(
+                        sum(
+                            (np.square(m[index] - image) for m in moved),
+                            count * np.square(known[index]) if count else np.zeros(len(image)),
+                        )
+                        / wanted
+                    )
                     for index, image in exact.items()
-                    if all(index in m for m in moved)
+                    if all(index in m for m in moved) and (not count or index in known)
                 }
-            return self._roundings[run.label]
+                self._roundings[run.label] = wanted, known
+            return known
 
     def truths(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Mapping[int, Truth]:
         """What rounding explains of large differences, by buffer: where terms cancel it is all that is left of them.

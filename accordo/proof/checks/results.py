@@ -131,22 +131,25 @@ def _beside_the_truth(
     `small`: they are beside the largest number. Larger ones have to be what rounding makes where terms cancel.
     """
     oracles, cancel = prepared.oracles, proof.run.cancel
+    compared = partial(_compare, proof.reference, run, buffer, result, exact=False)
     oracle = oracles.images(run, cancel, asked=True).get(buffer.index) if small else None
-    rounding = oracles.roundings(run, cancel).get(buffer.index) if oracle is not None else None
-    truth = oracles.truths(run, cancel).get(buffer.index) if oracle is None else None
-    if truth is not None:
-        oracle, rounding = truth.exact, truth.rounding
     if oracle is not None:
-        beside = (oracle, rounding)
-        different, wide = _compare(proof.reference, run, buffer, result, exact=False, truth=beside)
-        if truth is not None and not different:
-            _note_cancelled(proof, run, buffer)
+        for more in (False, True):
+            rounding = oracles.roundings(run, cancel, more=more).get(buffer.index)
+            different, wide = compared(truth=(oracle, rounding))
+            if not different or rounding is None:
+                break
         return tuple(_judged(d, run, buffer, result, oracle) for d in different), wide
+    if (truth := oracles.truths(run, cancel).get(buffer.index)) is not None:
+        different, wide = compared(truth=(truth.exact, truth.rounding))
+        if not different:
+            _note_cancelled(proof, run, buffer)
+        return tuple(_judged(d, run, buffer, result, truth.exact) for d in different), wide
     rounding = oracles.double_roundings(run, cancel).get(buffer.index) if small else None
     if rounding is None:
         return None
     own = np.frombuffer(run.compared(run.result, buffer), dtype="<f8")
-    return _compare(proof.reference, run, buffer, result, exact=False, truth=(own, rounding))
+    return compared(truth=(own, rounding))
 
 
 def _note_cancelled(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer) -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from hipscope.accordo import api as accordo
 from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.oracle.launch import Images
 from hipscope.accordo.oracle.source import widened
+from hipscope.accordo.reference.double_precision import Oracles
+from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.reference.settings import ReferenceSettings
 
 # Each work-item adds up kTerms numbers; the host gives them both signs and many sizes.
 PROGRAM = """#include <hip/hip_runtime.h>
@@ -195,6 +203,25 @@ def test_members_of_structures_are_as_exact_as_the_smallest_asks_for(
     """A tolerance by members of all sizes would hide what goes wrong in the small ones."""
     verdict = compared(kernel, old, new)
     assert verdict.outcome == outcome, verdict.explain()
+
+
+def test_an_element_that_hardly_moves_in_four_runs_may_do_so_by_chance(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[int] = []
+
+    def nudged(_self: Oracles, _run: object, seed: int, _cancel: object) -> Images:
+        asked.append(seed)
+        return {3: np.array([2.0 if seed > 4 else 0.0, 2.0])}
+
+    monkeypatch.setattr(Oracles, "images", lambda *_, **__: {3: np.zeros(2)})
+    monkeypatch.setattr(Oracles, "_nudged", nudged)
+    run = cast("ReferenceRun", SimpleNamespace(label="some inputs"))
+    oracles = Oracles(cast("ReferenceSettings", None), run, (), tmp_path)
+    assert oracles.roundings(run)[3].tolist() == [0, 2]
+    assert oracles.roundings(run, more=True)[3] == pytest.approx([2 * (12 / 16) ** 0.5, 2])
+    oracles.roundings(run)
+    assert asked == list(range(1, 17))
 
 
 def test_only_the_kernel_and_what_it_uses_are_widened() -> None:

@@ -108,9 +108,9 @@ ZEROS = np.zeros(COUNT)
 
 
 def pairs(off: float, unit: float, shape: NDArray[np.float64] | None = None) -> list[Pair]:
-    """What six nudges leave: an element moves by `unit` for a unit in the last place, and is off by about `off`."""
+    """What eight nudges leave: an element moves by `unit` for a unit in the last place, and is off by about `off`."""
     rng = np.random.default_rng(3)
-    moved = [rng.standard_normal(COUNT) * unit * STEP for _ in range(6)]
+    moved = [rng.standard_normal(COUNT) * unit * STEP for _ in range(8)]
     off_by = off * (np.ones(COUNT) if shape is None else shape)
     return [Pair(exact + off_by * rng.standard_normal(COUNT), exact) for exact in moved]
 
@@ -118,19 +118,19 @@ def pairs(off: float, unit: float, shape: NDArray[np.float64] | None = None) -> 
 def test_what_the_original_is_off_by_on_the_same_inputs_is_rounding() -> None:
     truth = truth_of(ZEROS, ZEROS, pairs(2e-7, 1e-7), ALL)
     assert truth is not None
-    assert np.sqrt(np.mean(np.square(truth.rounding))) == pytest.approx(2e-7, rel=0.3)
-    assert truth.rounding.min() > 0.5e-7, "one that had luck is off as the others are"
+    assert np.sqrt(np.mean(np.square(truth.rounding))) == pytest.approx(4e-7, rel=0.2)
+    assert truth.rounding.min() > 1.5e-7, "one that had luck is off as the others are"
 
 
 def test_a_branch_that_a_step_takes_is_none() -> None:
     jump = 1.0
-    taken = [np.where(np.arange(COUNT) % 2 == way, jump, 0.0) for way in (0, 1, 0, 1, 0, 1)]
+    taken = [np.where(np.arange(COUNT) % 2 == way, jump, 0.0) for way in (0, 1) * 4]
     truth = truth_of(ZEROS, ZEROS, [Pair(one, one) for one in taken], ALL)
     assert truth is None or truth.rounding.max() == 0
     noisy = [Pair(one + jump, one) for one in taken]
     truth = truth_of(ZEROS, ZEROS, noisy, ALL)
     assert truth is not None
-    assert 8 * truth.rounding.max() < jump / 20
+    assert 8 * truth.rounding.max() < jump / 12
 
 
 def test_where_the_original_takes_another_branch_nothing_is_known() -> None:
