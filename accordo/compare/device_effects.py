@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hipscope.accordo.compare.other_rounding import TIMES, explained_by_rounding
 from hipscope.accordo.compare.tolerance import size_of_smallest
 from hipscope.accordo.dispatch.element_types import FloatStructure, Segment
 from hipscope.accordo.dispatch.guessed_types import guess
@@ -99,6 +100,7 @@ def compare_effects(
     complementary: bool = False,
     structures: Mapping[str, FloatStructure] | None = None,
     memory: Sequence[KnownMemory] = (),
+    otherwise: Sequence[Sequence[Effect]] = (),
 ) -> Compared:
     """How a run differs from the first of the originals where these agree with each other.
 
@@ -107,7 +109,8 @@ def compare_effects(
 
     `rounding` above 0 allows floats in copies to differ by so much, relative to themselves and to the copy's root mean
     square; what launches leave is then not compared, as nothing says which of it are floats. `structures` are those of
-    the program that hold floats of one type only, by name; `memory` is what is known of the device.
+    the program that hold floats of one type only, by name; `memory` is what is known of the device. `otherwise` are
+    runs of the original that rounded floats in other ways: what differs as they do is rounding, too.
     """
     was = originals[0]
     kernels = {e.kernel for e in was if e.kernel}
@@ -117,7 +120,8 @@ def compare_effects(
         return Compared(None, "Not compared: what its launches leave; their order varies from run to run.")
     if _order(was) != _order(now):
         return Compared("The program makes other launches or copies with the rewrite.")
-    launches = looked = copies = varying = in_part = 0
+    otherwise = [other for other in otherwise if _order(other) == _order(was)]
+    launches = looked = copies = varying = in_part = multiplied = 0
     for number, (old, new) in enumerate(zip(was, now, strict=True)):
         others = [dict(other[number].digests) for other in originals[1:]]
         before, after = dict(old.digests), dict(new.digests)
@@ -136,10 +140,12 @@ def compare_effects(
             in_part += contents[0] is not None
         elif different:
             contents = old.content(), new.content()
-        if different and not (
-            rounding > 0 and _rounded(*contents, rounding, _floats_in(old, memory) or told)
-        ):
+        floats_here = _floats_in(old, memory) or told
+        if not different or (rounding > 0 and _rounded(*contents, rounding, floats_here)):
+            continue
+        if rounding <= 0 or not _multiplied(contents, [o[number] for o in otherwise], rounding, floats_here):
             return Compared(_sentence(old, launches, copies))
+        multiplied += 1
     if not looked and not copies:
         return Compared(None, "Not compared: what its launches leave; none of them was looked at.")
     seen = f"what {looked} of {launches} launches left in memory and " if rounding <= 0 else ""
@@ -148,6 +154,8 @@ def compare_effects(
     )
     if varying > in_part:
         note += f" Of {varying - in_part} of them, what varies from run to run was not compared."
+    if multiplied:
+        note += f" {multiplied} of them differ by no more than {TIMES:g} times what other roundings change."
     if in_part:
         note += f" Of {in_part} of them, bytes that hold what nothing wrote were not compared."
     return Compared(None, note)
@@ -215,12 +223,37 @@ def _rounded(
     """Whether two copies differ by rounding of floats, told or guessed; also where they were not kept."""
     if before is None or after is None or len(before) != len(after):
         return before is None or after is None
-    # Whole pairs of words; a single number is looked at twice.
-    element, members = told or (guess(before[: len(before) // 8 * 8] or before * 2, 0, 0), 1)
-    if element.kind != "float" or len(before) % element.size:
+    element, size = _element(before, told)
+    if element is None:
         return False
     one, other = element.numbers(before), element.numbers(after)
-    size = size_of_smallest(one, members) if members else 0.0
     with np.errstate(invalid="ignore"):
         near = np.abs(other - one) <= rounding * (np.abs(one) + size)
     return bool((near | (one == other) | (np.isnan(one) & np.isnan(other))).all())
+
+
+def _multiplied(
+    contents: tuple[bytes | None, bytes | None],
+    otherwise: Sequence[Effect],
+    rounding: float,
+    told: tuple[Element, int] | None,
+) -> bool:
+    """Whether two copies of floats differ as those of runs do that rounded otherwise."""
+    before, after = contents
+    kept = [content for effect in otherwise if (content := effect.content()) is not None]
+    if before is None or after is None or any(len(c) != len(before) for c in (after, *kept)):
+        return False
+    element, size = _element(before, told)
+    if element is None:
+        return False
+    one, now, *others = (element.numbers(content) for content in (before, after, *kept))
+    return explained_by_rounding(one, now, others, size, rounding)
+
+
+def _element(before: bytes, told: tuple[Element, int] | None) -> tuple[Element | None, float]:
+    """The floats that a copy consists of, told or guessed, and the size of the smallest; None where it does not."""
+    # Whole pairs of words; a single number is looked at twice.
+    element, members = told or (guess(before[: len(before) // 8 * 8] or before * 2, 0, 0), 1)
+    if element.kind != "float" or len(before) % element.size:
+        return None, 0.0
+    return element, size_of_smallest(element.numbers(before), members) if members else 0.0

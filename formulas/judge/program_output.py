@@ -14,6 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from hipscope.accordo.compare.other_rounding import TIMES
+
 # `inf` is a number: of data in a second it says that the clock had not moved.
 _NUMBER = re.compile(r"([-+]?(?<![\w.])(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf(?!\w)))")
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.]?\d|[a-zA-Z_])")
@@ -26,6 +28,10 @@ _ERROR = re.compile(
 # A norm is an error where it is small: that of a result is one, too, and may not change by as much.
 _NORM = re.compile(r"(?<![a-z0-9])l(?:1|2|inf)[ _-]?norms?(?![a-z])", re.I)
 _SMALL_NORM = 1e-3
+_MOST_MOVED, _MOST_OF_ERRORS = (
+    0.1,
+    10.0,
+)  # of a number, what other roundings may change where it says something
 _LARGER = 10  # of all others: as large as this many times the largest
 # Of what its own words call a time: a run whose launches are timed by the model takes the host many times as long.
 _LARGER_TIME = 1000
@@ -161,6 +167,45 @@ def lines_that_vary(
                 beyond = f"`{lines[-1].strip()}`: {now}, where {len(seen)} runs of the original print {', '.join(seen)}"
         (found if varies or not rounds else errors if is_error else rounded).append(lines[0].strip())
     return Varied(tuple(found), beyond, tuple(rounded), tuple(errors), changed)
+
+
+def settled_by_rounding(
+    before: str, otherwise: Sequence[str], after: str, ignored: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    """The output with a rewrite, with the numbers `before` where these differ as runs do that rounded `otherwise`; and
+    the lines of these.
+
+    An integer has to be the same. A result that other roundings change by more than a tenth, or an error that they
+    multiply by more than ten, says nothing.
+    """
+    texts = [text.splitlines() for text in (before, *otherwise, after)]
+    patterns = [re.compile(p) for p in ignored]
+    if not otherwise or len({len(lines) for lines in texts}) > 1:
+        return after, ()
+    settled: list[str] = []
+    found: list[str] = []
+    for was, *others, now in zip(*texts, strict=True):
+        explained = was != now and not any(p.search(was) for p in patterns) and _by_rounding(was, others, now)
+        settled.append(was if explained else now)
+        if explained:
+            found.append(was.strip())
+    return "\n".join(settled) + after[len(after.rstrip("\n")) :], tuple(found)
+
+
+def _by_rounding(was: str, others: Sequence[str], now: str) -> bool:
+    parts = [_NUMBER.split(line) for line in (was, *others, now)]
+    if len({tuple(p[::2]) for p in parts}) > 1:
+        return False
+    most = _MOST_OF_ERRORS if _is_error(was) else _MOST_MOVED
+    for old, *seen, new in zip(*(p[1::2] for p in parts), strict=True):
+        if old == new:
+            continue
+        moved = max(abs(float(n) - float(old)) for n in seen)
+        if not any(mark in old for mark in ".eE") or not moved <= most * abs(float(old)):
+            return False
+        if not abs(float(new) - float(old)) <= TIMES * moved:
+            return False
+    return True
 
 
 def _is_error(line: str) -> bool:

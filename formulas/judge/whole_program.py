@@ -5,6 +5,7 @@ Takes a bench and the new text, gives what is different or slower, in words. Not
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -19,6 +20,7 @@ from hipscope.accordo.compare.device_effects import (
     read_effects,
     unsteady_kernels,
 )
+from hipscope.accordo.compare.other_rounding import TIMES, rounded_texts
 from hipscope.accordo.reference.prepare import known_memory
 from hipscope.analysis.errors import BuildFailed, ProgramFailed
 from hipscope.analysis.metrics.launch_counts import (
@@ -46,6 +48,7 @@ from hipscope.formulas.judge.program_output import (
     changed_line,
     lines_that_vary,
     output_difference,
+    settled_by_rounding,
     with_earlier_lines,
 )
 
@@ -134,6 +137,7 @@ class Rehearsals:
         self._over_poison: list[
             ProfileSession
         ] = []  # runs of the original over complementary unwritten memory
+        self._rounded: list[ProfileSession] | None = None  # runs of the original that round otherwise
         # Where a GPU decides, only what other kernels take is compared: without any, a plain run does in half the time.
         others = any(k.mangled not in bench.symbols for k in bench.session.profile.kernels)
         self._timed = others or not bench.timed_later
@@ -185,17 +189,19 @@ class Rehearsals:
             more = _CONFINED_BUILD if isinstance(failure, BuildFailed) else ""
             return Rehearsed(f"The program with the rewrite fails: {failure.message}.{more}")
         rounding = 0.0 if exact else bench.project.config.tolerance or _ROUNDING
-        varied = self._varying(was, session.profile, ignored, rounding)
+        new, settled = session.profile, tuple[str, ...]()
+        varied = self._varying(was, new, ignored, rounding)
+        if rounding > 0 and not varied.explained:
+            new, settled = self._settled(was, new, ignored)
+            varied = self._varying(was, new, ignored, rounding) if settled else varied
         if varied.beyond is not None:
             return Rehearsed(
                 f"{_BEYOND} {varied.beyond}. If it may, name the line in optimize.ignore_output."
             )
         if varied.changed is not None:
             return Rehearsed(changed_line(*varied.changed))
-        printed = was if varied.lines or varied.rounded or varied.errors else session.profile
-        now = session.profile.model_copy(
-            update={"program": session.profile.program.model_copy(update={"output": printed.program.output})}
-        )
+        printed = was if varied.lines or varied.rounded or varied.errors else new
+        now = with_output(new, printed.program.output)
         different, launched = program_difference(was, now, bench.symbols, ignored), []
         if different is not None and (other_launches(was, now) or other_work(was, now)):
             others, unsteady = self._other_runs(), other_work(was, now) & self._unsteady()
@@ -209,6 +215,9 @@ class Rehearsals:
             self._asked.say("running the project's tests on the rewrite")
             different = failed_tests(bench.project, session, command, self._beside(self._stop, text))
         notes = [f"Not compared: `{line}`. {_VARIES}" for line in varied.lines] + launched
+        notes += [
+            f"Compared within {TIMES:g} times what other roundings change: `{line}`." for line in settled
+        ]
         if different is None and unspecified:
             different = self._depends_on_unwritten(was, ignored, rounding)
         if different is None:
@@ -253,10 +262,39 @@ class Rehearsals:
         compared = compare_effects(originals, now, rounding, structures=structures, memory=memory)
         if compared.difference is None:
             return compared
+        if rounding > 0:
+            # What its steps round they may multiply, where each goes on from what the one before has left.
+            left = [read_effects(s.run_dir) or () for s in self._rounded_otherwise()]
+            again = compare_effects(
+                originals, now, rounding, structures=structures, memory=memory, otherwise=left
+            )
+            if again.difference is None:
+                return again
         # Its results may depend on the order of waves, which a rewrite changes in other kernels, too.
         return compare_effects(
             [*originals, *self._ordered_effects()], now, rounding, structures=structures, memory=memory
         )
+
+    def _settled(self, was: Profile, new: Profile, ignored: Sequence[str]) -> tuple[Profile, tuple[str, ...]]:
+        """The run with the numbers as they were where other roundings change them as much; and the lines of these."""
+        otherwise = [session.profile.program.output for session in self._rounded_otherwise()]
+        output, lines = settled_by_rounding(was.program.output, otherwise, new.program.output, ignored)
+        return with_output(new, output), lines
+
+    def _rounded_otherwise(self) -> Sequence[ProfileSession]:
+        """Runs of the original whose kernels the compiler lets round otherwise; without those that fail."""
+        file = self._bench.source
+        text = self._asked.texts.read(file)
+        if self._rounded is None:
+            self._rounded = []
+            options = ProfileOptions(backend="emulator", confined=True, timed=False)
+            for changed in rounded_texts(text) if text is not None else ():
+                run = self._asked.quietly().until(self._stop).replacing(file, changed)
+                with contextlib.suppress(BuildFailed, ProgramFailed):
+                    session = profile_project(self._bench.project, run, options=options)
+                    again = self._as_before(placed(session, self._bench.project.root), file, changed)
+                    self._rounded.append(replace(session, profile=again))
+        return self._rounded
 
     def _depends_on_unwritten(self, was: Profile, ignored: Sequence[str], rounding: float) -> str | None:
         """Why the program's result hangs on memory that nothing wrote: it is another one over other contents of it."""
@@ -299,12 +337,19 @@ class Rehearsals:
 
     def _with_earlier_lines(self, profile: Profile, text: bytes) -> Profile:
         """The profile of a run with this text, its output with the numbers that lines have without it."""
-        was = placed(self._bench.session, self._bench.project.root)
-        output, printed = profile.program.output, frozenset(was.program.output.split("\n"))
         for file, changed in ((self._file_of(text), text), *self._also):
-            if (before := self._asked.texts.read(file)) is not None:
-                output = with_earlier_lines(output, file.name, before, changed, printed)
-        return profile.model_copy(update={"program": profile.program.model_copy(update={"output": output})})
+            profile = self._as_before(profile, file, changed)
+        return profile
+
+    def _as_before(self, profile: Profile, file: Path, changed: bytes) -> Profile:
+        """The profile of a run with that text of a file, its output with the numbers that its lines have without it."""
+        was = placed(self._bench.session, self._bench.project.root)
+        if (before := self._asked.texts.read(file)) is None:
+            return profile
+        printed = frozenset(was.program.output.split("\n"))
+        return with_output(
+            profile, with_earlier_lines(profile.program.output, file.name, before, changed, printed)
+        )
 
     def _file_of(self, text: bytes) -> Path:
         """The file that this is a text of."""
@@ -439,6 +484,11 @@ def placed(session: ProfileSession, root: Path) -> Profile:
     called = (Path(built.argv[0]).parent,) if built.code_objects else ()
     for there in dict.fromkeys((*called, built.tree, built.tree.resolve())):
         output = output.replace(str(there), str(root))
+    return with_output(profile, output)
+
+
+def with_output(profile: Profile, output: str) -> Profile:
+    """The profile of a program that printed this."""
     return profile.model_copy(update={"program": profile.program.model_copy(update={"output": output})})
 
 

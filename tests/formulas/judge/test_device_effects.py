@@ -336,3 +336,44 @@ def test_small_floats_that_are_copied_beside_integers_may_be_rounded(tmp_path: P
         )
     assert rounded.failure is None
     assert "is another one than without the rewrite" in str(wrong.failure)
+
+
+# Each step multiplies a difference by about two: after 28 of them the last digit is worth a thousandth.
+GROWS = """#include <hip/hip_runtime.h>
+#include <vector>
+__global__ void step(const float* in, float* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = 1.0f - 1.9f * in[i] * in[i];
+}
+int main() {
+  const int n = 1024;
+  float *in, *out;
+  (void)hipMalloc(&in, n * sizeof(float));
+  (void)hipMalloc(&out, n * sizeof(float));
+  std::vector<float> host(n);
+  for (int i = 0; i < n; ++i) host[i] = 0.3f + 0.0005f * i;
+  for (int round = 0; round < 14; ++round) {
+    (void)hipMemcpy(in, host.data(), n * sizeof(float), hipMemcpyHostToDevice);
+    step<<<n / 64, 64>>>(in, out);
+    (void)hipMemcpy(host.data(), out, n * sizeof(float), hipMemcpyDeviceToHost);
+  }
+  return 0;
+}
+"""
+TERM = "1.0f - 1.9f * in[i] * in[i]"
+
+
+@pytest.mark.slow
+def test_a_program_may_multiply_what_a_rewrite_rounds_but_no_wrong_term(tmp_path: Path) -> None:
+    with bench_of(tmp_path / "grows.hip", GROWS) as bench:
+        otherwise = try_program(
+            bench, GROWS.replace(TERM, "1.0f - 1.9f * (in[i] * in[i])").encode(), exact=False
+        )
+        exact = try_program(bench, GROWS.replace(TERM, "1.0f - 1.9f * (in[i] * in[i])").encode(), exact=True)
+        wrong = try_program(
+            bench, GROWS.replace(TERM, "1.0f - 1.9002f * in[i] * in[i]").encode(), exact=False
+        )
+    assert otherwise.failure is None
+    assert "differ by no more than 8 times what other roundings change" in " ".join(otherwise.notes)
+    assert exact.failure is not None
+    assert "to the host (4096 bytes) is another one" in str(wrong.failure)

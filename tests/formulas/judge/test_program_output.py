@@ -8,6 +8,7 @@ from hipscope.formulas.judge.program_output import (
     Varied,
     lines_that_vary,
     output_difference,
+    settled_by_rounding,
     with_earlier_lines,
 )
 
@@ -210,3 +211,35 @@ def test_a_rate_without_end_is_that_of_a_clock_that_had_not_moved(
 ) -> None:
     varied = lines_that_vary([line.format(n) for n in seen], line.format(now), [])
     assert (varied is not None and varied.explained) is fits
+
+
+@pytest.mark.parametrize(
+    ("line", "otherwise", "now", "fits"),
+    [
+        ("RMSE = {}", ["0.000034", "0.000133"], "0.000111", True),  # the host adds up one after the other
+        ("RMSE = {}", ["0.000034", "0.000133"], "0.001037", False),
+        ("RMSE = {}", ["0.000034", "987.28"], "0.000111", False),  # that says nothing
+        ("energy {} J", ["12.501", "12.498"], "12.505", True),
+        ("energy {} J", ["12.501", "12.498"], "12.52", False),
+        ("energy {} J", ["12.501", "18.2"], "12.505", False),
+        ("energy {} J", ["12.5", "12.5"], "12.6", False),
+        ("energy {} J", ["12.5", "nan"], "12.6", False),
+    ],
+)
+def test_a_number_may_change_by_what_other_roundings_change(
+    line: str, otherwise: list[str], now: str, fits: bool
+) -> None:
+    was = line.format("0.000037" if "RMSE" in line else "12.5") + "\n3 steps\n"
+    others = [line.format(number) + "\n3 steps\n" for number in otherwise]
+    after = line.format(now) + "\n3 steps\n"
+    settled, lines = settled_by_rounding(was, others, after, [])
+    assert settled == (was if fits else after)
+    assert lines == ((was.splitlines()[0],) if fits else ())
+
+
+def test_counts_and_words_may_not_change_by_rounding() -> None:
+    was, others = "3 steps, 0.5\n", ["4 steps, 0.6\n"]
+    assert settled_by_rounding(was, others, "4 steps, 0.6\n", [])[1] == ()
+    assert settled_by_rounding("0.5 PASS\n", ["0.51 PASS\n"], "0.51 FAIL\n", [])[1] == ()
+    assert settled_by_rounding("0.5\n", ["0.51\n"], "0.51\n", ["^0"])[1] == ()
+    assert settled_by_rounding("0.5\n", ["0.51\n"], "0.51\nmore\n", [])[1] == ()
