@@ -28,10 +28,8 @@ _ERROR = re.compile(
 # A norm is an error where it is small: that of a result is one, too, and may not change by as much.
 _NORM = re.compile(r"(?<![a-z0-9])l(?:1|2|inf)[ _-]?norms?(?![a-z])", re.I)
 _SMALL_NORM = 1e-3
-_MOST_MOVED, _MOST_OF_ERRORS = (
-    0.1,
-    10.0,
-)  # of a number, what other roundings may change where it says something
+# Of a number what other roundings may change where it says something, and the most that a rewrite may.
+_MOST_MOVED, _MOST_OF_ERRORS = 0.1, 10.0
 _LARGER = 10  # of all others: as large as this many times the largest
 # Of what its own words call a time: a run whose launches are timed by the model takes the host many times as long.
 _LARGER_TIME = 1000
@@ -175,8 +173,8 @@ def settled_by_rounding(
     """The output with a rewrite, with the numbers `before` where these differ as runs do that rounded `otherwise`; and
     the lines of these.
 
-    An integer has to be the same. A result that other roundings change by more than a tenth, or an error that they
-    multiply by more than ten, says nothing.
+    An integer has to be the same. A result that other roundings change by more than a tenth, or an error by more than
+    ten times itself, says nothing; nor may the rewrite change them by more.
     """
     texts = [text.splitlines() for text in (before, *otherwise, after)]
     patterns = [re.compile(p) for p in ignored]
@@ -201,9 +199,10 @@ def _by_rounding(was: str, others: Sequence[str], now: str) -> bool:
         if old == new:
             continue
         moved = max(abs(float(n) - float(old)) for n in seen)
-        if not any(mark in old for mark in ".eE") or not moved <= most * abs(float(old)):
+        limit = most * abs(float(old))
+        if not any(mark in old for mark in ".eE") or not moved <= limit:
             return False
-        if not abs(float(new) - float(old)) <= TIMES * moved:
+        if not abs(float(new) - float(old)) <= min(TIMES * moved, limit):
             return False
     return True
 

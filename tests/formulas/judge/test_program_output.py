@@ -219,7 +219,9 @@ def test_a_rate_without_end_is_that_of_a_clock_that_had_not_moved(
         ("RMSE = {}", ["0.000034", "0.000133"], "0.000111", True),  # the host adds up one after the other
         ("RMSE = {}", ["0.000034", "0.000133"], "0.001037", False),
         ("RMSE = {}", ["0.000034", "987.28"], "0.000111", False),  # that says nothing
+        ("RMSE = {}", ["0.000034", "0.000400"], "0.001900", False),  # that would be an error
         ("energy {} J", ["12.501", "12.498"], "12.505", True),
+        ("energy {} J", ["13.5", "12.5"], "14.5", False),
         ("energy {} J", ["12.501", "12.498"], "12.52", False),
         ("energy {} J", ["12.501", "18.2"], "12.505", False),
         ("energy {} J", ["12.5", "12.5"], "12.6", False),
