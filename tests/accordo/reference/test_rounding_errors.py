@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hipscope.accordo import api as accordo
 from hipscope.accordo.model.verdict import Verdict
@@ -107,12 +106,11 @@ ALL = np.ones(COUNT, dtype=bool)
 ZEROS = np.zeros(COUNT)
 
 
-def pairs(off: float, unit: float, shape: NDArray[np.float64] | None = None) -> list[Pair]:
+def pairs(off: float, unit: float) -> list[Pair]:
     """What eight nudges leave: an element moves by `unit` for a unit in the last place, and is off by about `off`."""
     rng = np.random.default_rng(3)
     moved = [rng.standard_normal(COUNT) * unit * STEP for _ in range(8)]
-    off_by = off * (np.ones(COUNT) if shape is None else shape)
-    return [Pair(exact + off_by * rng.standard_normal(COUNT), exact) for exact in moved]
+    return [Pair(exact + off * rng.standard_normal(COUNT), exact) for exact in moved]
 
 
 def test_what_the_original_is_off_by_on_the_same_inputs_is_rounding() -> None:
