@@ -7,7 +7,7 @@ other in all recorded launches, which is assumed for all launches, and shown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -19,6 +19,7 @@ from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Ref
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     changed_names,
+    fresh_name,
     indentation,
     is_pure,
     line_start,
@@ -53,6 +54,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     splices: list[Splice] = []
     reasons: list[str] = []
     bases: list[str] = []
+    names: list[str] = []
     for text, uses in groups.items():
         if len(uses) < 2 and not _in_loop(uses[0].node, kernel):
             continue
@@ -65,24 +67,26 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         elif _store_between(uses, anchor, kernel, pointers):
             if uses[0].base not in facts.disjoint:
                 return _advice(text, facts)
-            splices += _splices(source, uses, anchor, pointers, style)
+            local = fresh_name(_local_name(uses[0]), style, names)
+            splices += _splices(source, uses, anchor, f"const {pointers[uses[0].base]} {local}", style)
             bases.append(uses[0].base)
+            names.append(local)
         else:
             reasons.append(f"no store stands between the reads of `{text}`: the compiler keeps it anyway")
     if not splices:
         return Refusal(
             NAME, "; ".join(reasons) if reasons else "the kernel reads no element of an argument twice"
         )
-    names = ", ".join(f"`{name}`" for name in dict.fromkeys(bases))
+    kept = ", ".join(f"`{base}`" for base in dict.fromkeys(bases))
     return [
         Candidate(
             recipe=NAME,
-            title=f"Load what is read repeatedly from {names} once",
+            title=f"Load what is read repeatedly from {kept} once",
             text=apply_splices(source, splices),
             expected="Each of these elements is loaded once instead of after every store; results stay the "
             "same bit for bit.",
             assumes=(
-                f"no launch of `{kernel.name}` lets another argument overlap {names} (none did in the recorded ones)",
+                f"no launch of `{kernel.name}` lets another argument overlap {kept} (none did in the recorded ones)",
             ),
         )
     ]
@@ -183,14 +187,17 @@ def _store_between(
     return any(start <= store < end for store in stores for start, end in spans)
 
 
-def _splices(
-    source: bytes, uses: Sequence[Subscript], anchor: Node, pointers: Mapping[str, str], style: Style
-) -> list[Splice]:
-    element = pointers[uses[0].base]
-    index = uses[0].indices[0]
+def _local_name(use: Subscript) -> str:
+    index = use.indices[0]
     suffix = text_of(index) if index.type == "identifier" else "value"
-    local = style.fresh(f"{uses[0].base.replace('.', '_')}_{suffix}")
-    declaration = f"const {element} {local} = {text_of(uses[0].node)};"
+    return f"{use.base.replace('.', '_')}_{suffix}"
+
+
+def _splices(
+    source: bytes, uses: Sequence[Subscript], anchor: Node, local: str, style: Style
+) -> list[Splice]:
+    declaration = f"{local} = {text_of(uses[0].node)};"
+    name = local.rpartition(" ")[2].encode()
     start = line_start(source, anchor.start_byte)
     while (before := anchor.prev_named_sibling) is not None and before.type == "preproc_call":
         anchor = before  # a pragma belongs to the statement behind it
@@ -204,4 +211,4 @@ def _splices(
         opening = Splice(anchor.start_byte, anchor.start_byte, f"{declaration} ".encode())
     else:
         opening = Splice(start, start, f"{column}{declaration}{style.newline}".encode())
-    return [opening, *(Splice(u.span.start, u.span.end, local.encode()) for u in uses)]
+    return [opening, *(Splice(u.span.start, u.span.end, name) for u in uses)]
