@@ -302,6 +302,7 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
             "limits": {"LDS": 4},
             "launched": None,
             "achieved": None,
+            "filled": 1.0,
         },
         "resources": {
             "vgprs": 24,

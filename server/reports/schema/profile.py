@@ -91,7 +91,10 @@ class Roofline:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Waves per SIMD: what the resources allow (`limits` by resource), what the largest launch fills, and the mean."""
+    """Waves per SIMD: what the resources allow (`limits` by resource), what the largest launch fills, and the mean.
+
+    `filled` is the part of the lanes of these waves that have a work-item.
+    """
 
     theoretical: float
     maximum: int
@@ -99,6 +102,7 @@ class Occupancy:
     limits: Mapping[str, float]
     launched: float | None
     achieved: float | None
+    filled: float
 
 
 @dataclass(frozen=True, slots=True)
