@@ -21,7 +21,7 @@ from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.oracle.launch import Images, NoOracle, WidenedKernel, float_buffers, write_widened
 from hipscope.accordo.reference.nudged_runs import double_roundings
 from hipscope.accordo.reference.rounding_errors import Truth, rounding_errors
-from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.reference.run import ReferenceRun, written_elements
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.replay import ReplayRequest, patience, replay
 from hipscope.analysis.source.number_types import WIDENED
@@ -97,23 +97,18 @@ class Oracles:
         if not exact:
             return {}
         with self._lock:
-            count, known = self._roundings.get(run.label, (0, {}))
+            count, squares = self._roundings.get(
+                run.label, (0, {i: np.zeros(len(e)) for i, e in exact.items()})
+            )
             wanted = _MORE_NUDGES if more else _NUDGES
-            if count < wanted:
-                moved = [self._nudged(run, seed, cancel) for seed in range(count + 1, wanted + 1)]
-                known = {
-                    index: np.sqrt(
-                        sum(
-                            (np.square(m[index] - image) for m in moved),
-                            count * np.square(known[index]) if count else np.zeros(len(image)),
-                        )
-                        / wanted
-                    )
-                    for index, image in exact.items()
-                    if all(index in m for m in moved) and (not count or index in known)
-                }
-                self._roundings[run.label] = wanted, known
-            return known
+            for seed in range(count + 1, wanted + 1):
+                moved = self._nudged(run, seed, cancel)
+                with np.errstate(invalid="ignore", over="ignore"):
+                    squares = {
+                        i: s + np.square(moved[i] - exact[i]) for i, s in squares.items() if i in moved
+                    }
+            self._roundings[run.label] = max(count, wanted), squares
+            return {index: np.sqrt(square / max(count, wanted)) for index, square in squares.items()}
 
     def truths(self, run: ReferenceRun, cancel: threading.Event | None = None) -> Mapping[int, Truth]:
         """What rounding explains of large differences, by buffer: where terms cancel it is all that is left of them.
@@ -211,7 +206,7 @@ class Oracles:
             if index not in images:
                 continue
             buffer = next(b for b in run.dispatch.buffers if b.index == index)
-            touched = _written(run, index, element.size)
+            touched = written_elements(run, index, element.size)
             expected = element.numbers(run.compared(run.result, buffer))
             if not usable(expected[touched], images[index][touched], element.epsilon):
                 raise _OtherFunction("it computes something else than the kernel")
@@ -237,19 +232,11 @@ class Oracles:
         images: dict[int, NDArray[np.float64]] = {}
         for index, element in float_buffers(run.dispatch, run.pieces).items():
             buffer = next(b for b in run.dispatch.buffers if b.index == index)
-            if run.access[index].any(WRITTEN) and _written(run, index, element.size).any():
+            if run.access[index].any(WRITTEN) and written_elements(run, index, element.size).any():
                 images[index] = np.frombuffer(
                     result.after(index, 8 // element.size * buffer.size), dtype="<f8"
                 )
         return images
-
-
-def _written(run: ReferenceRun, index: int, size: int) -> NDArray[np.bool_]:
-    """The elements of a buffer that the run writes and that are compared."""
-    written = (run.access[index].whole & WRITTEN) != 0
-    if index in run.unspecified:
-        written &= ~run.unspecified[index]
-    return np.asarray(written.reshape(-1, size).all(axis=1))
 
 
 def writes_floats(run: ReferenceRun) -> bool:

@@ -1,4 +1,4 @@
-"""How far rounding moves the reference's own doubles: there is no wider type to hold them against.
+"""Runs of the reference on nudged inputs, and how far rounding moves its doubles: there is no wider type for them.
 
 Takes a run of the reference, gives for each buffer of doubles how far correct results of it are apart. Pairs of runs
 have every input double moved by the same step up in one and down in the other. What is linear in the inputs cancels in
@@ -64,41 +64,62 @@ def double_roundings(
     written = [b for b in run.dispatch.buffers if run.access[b.index].any(WRITTEN) and _all_doubles(run, b)]
     if not written:
         return {}
+    folders = [
+        nudged_inputs(run, pair, way, work / f"inputs_{pair}_{way}", DOUBLE_STEPS)
+        for pair in range(_PAIRS)
+        for way in (1, -1)
+    ]
+    runs = replayed_on(folders, run, settings, work, cancel)
+    return {} if runs is None else {b.index: _roundings_of(run, b, runs) for b in written}
+
+
+def replayed_on(
+    folders: Sequence[Path],
+    run: ReferenceRun,
+    settings: ReferenceSettings,
+    work: Path,
+    cancel: threading.Event | None,
+) -> list[Replay] | None:
+    """The reference on the inputs in each folder, each time in another order of its waves; None where one run fails."""
     limit = patience(settings.tool, run.result)
     requests = [
         ReplayRequest(
             run.dispatch,
             run.dispatch.code_object,
-            work / f"run_{pair}_{way}",
-            seed=_FIRST_SEED + 2 * pair + (way > 0),
-            inputs=nudged_inputs(run, pair, way, work / f"inputs_{pair}_{way}", DOUBLE_STEPS),
+            work / f"run_{number}",
+            seed=_FIRST_SEED + number,
+            inputs=folder,
             timeout_s=limit,
         )
-        for pair in range(_PAIRS)
-        for way in (1, -1)
+        for number, folder in enumerate(folders)
     ]
     runs = [made for (made,) in replay_all(settings.tool, [[r] for r in requests], cancel=cancel)]
-    if any(made.status != "ok" for made in runs):
-        return {}
-    return {b.index: _roundings_of(run, b, runs) for b in written}
+    return runs if all(made.status == "ok" for made in runs) else None
 
 
 def roundings(own: Doubles, moved: Sequence[Moved], written: NDArray[np.bool_]) -> Doubles:
     """How far each number is off by rounding: by its own runs, and by those of the others for one that had luck."""
     # Three roundings are in the sum, one of them twice.
-    rounding = _root_mean_square([m.up + m.down for m in moved]) / np.sqrt(6)
-    unit = _root_mean_square([m.up - m.down for m in moved]) / (DOUBLE_STEPS.least + DOUBLE_STEPS.most)
-    known = written & np.isfinite(rounding) & np.isfinite(unit) & (unit > 0)
-    if not known.any():
-        return np.zeros(len(own))
-    shares = np.minimum(rounding[known] / unit[known], _MANY_ROUNDINGS)
-    growth = float(np.sqrt(np.mean(np.square(shares))))
-    found = np.zeros(len(own))
-    found[known] = np.minimum(
-        np.maximum(rounding[known], growth * unit[known]), _MANY_ROUNDINGS * unit[known]
-    )
+    rounding = root_mean_square([m.up + m.down for m in moved]) / np.sqrt(6)
+    unit = root_mean_square([m.up - m.down for m in moved]) / (DOUBLE_STEPS.least + DOUBLE_STEPS.most)
+    found = without_luck(rounding, unit, written, _MANY_ROUNDINGS)
     largest = float(np.abs(own)[np.isfinite(own)].max(initial=0.0))
     return np.where(found <= _FARTHEST * largest, found, 0.0)
+
+
+def without_luck(rounding: Doubles, unit: Doubles, written: NDArray[np.bool_], most: float) -> Doubles:
+    """How far each number is off by rounding, also one that had luck: as far as the others are.
+
+    `unit` is what one unit in the last place of the inputs makes of each number: the others count in such units, and no
+    more than `most` of them are taken for rounding. 0 where it is not known.
+    """
+    found = np.zeros(len(rounding))
+    known = written & np.isfinite(rounding) & np.isfinite(unit) & (unit > 0)
+    if known.any():
+        shares = np.minimum(rounding[known] / unit[known], most)
+        usual = float(np.sqrt(np.mean(np.square(shares)))) * unit[known]
+        found[known] = np.minimum(np.maximum(rounding[known], usual), most * unit[known])
+    return found
 
 
 def _roundings_of(run: ReferenceRun, buffer: CapturedBuffer, runs: Sequence[Replay]) -> Doubles:
@@ -114,7 +135,8 @@ def _numbers(run: ReferenceRun, result: Replay, buffer: CapturedBuffer) -> Doubl
     return np.frombuffer(run.compared(result, buffer), dtype="<f8")
 
 
-def _root_mean_square(of: Sequence[Doubles]) -> Doubles:
+def root_mean_square(of: Sequence[Doubles]) -> Doubles:
+    """Of each element over several arrays of the same length."""
     return np.asarray(np.sqrt(np.mean(np.square(of), axis=0)))
 
 

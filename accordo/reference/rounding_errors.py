@@ -19,30 +19,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.compare.double_precision import ROUNDING
-from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.oracle.launch import Images, float_buffers
-from hipscope.accordo.reference.nudged_runs import Steps, nudged_inputs
-from hipscope.accordo.reference.run import ReferenceRun
+from hipscope.accordo.reference.nudged_runs import (
+    Doubles,
+    Steps,
+    nudged_inputs,
+    replayed_on,
+    root_mean_square,
+    without_luck,
+)
+from hipscope.accordo.reference.run import ReferenceRun, written_elements
 from hipscope.accordo.reference.settings import ReferenceSettings
-from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, replay_all
+from hipscope.accordo.replay.replay import Replay
 
-Doubles = NDArray[np.float64]
 Widened = Callable[[Path | None], Images]
 """What the kernel in double precision leaves in the buffers of floats, on these inputs in place of the run's own."""
 
 # 16-bit floats have too few digits for steps beside which a branch is large.
 STEPS = Steps("fp32", "<f4", 1 << 11, 1 << 12)
+_SIZE = 4  # bytes of such a number
 _EPSILON = 2.0**-23
 _STEP = (STEPS.least + STEPS.most) / 2
 _PAIRS = 8  # of so many, none of some ten thousand elements has luck in all
-_FIRST_SEED = 31  # of the order of waves
 # More than so many times what one unit in the last place of the inputs makes is not taken for rounding. A branch makes
 # a 3072th of itself for a unit, and with what a proof allows of that a 12th.
 _MANY_ROUNDINGS = 16.0
-_ALIKE = (
-    2.0  # where inputs are the same, their roundings are alike and add up, if not in the reference's order
-)
+# Where inputs are the same, their roundings are alike and add up, if not in the reference's order.
+_ALIKE = 2.0
 _ALLOWED = 8.0 * _ALIKE  # times what an element is off, as `as_good` allows 8 times `Truth.rounding`
 _LUCK = 4.0  # by so much more may an element move in other pairs than in the first
 _CONSTANTS = 64 * _EPSILON  # relative: so far off may be what depends on no input
@@ -87,12 +91,17 @@ def rounding_errors(
         for b in run.dispatch.buffers
         if b.index in _floats(run)
         and b.index in exact
-        and may_cancel(_numbers(run, run.result, b), exact[b.index], first[b.index], _written(run, b))
+        and may_cancel(
+            _numbers(run, run.result, b),
+            exact[b.index],
+            first[b.index],
+            written_elements(run, b.index, _SIZE),
+        )
     ]
     if not buffers:
         return {}
-    runs = _replays(run, settings, folders, work, cancel)
-    if any(made.status != "ok" for made in runs):
+    runs = replayed_on(folders, run, settings, work, cancel)
+    if runs is None:
         return {}
     images = [first, *(widened(folder) for folder in folders[1:])]
     found = {
@@ -100,7 +109,7 @@ def rounding_errors(
             _numbers(run, run.result, b),
             exact[b.index],
             [Pair(_numbers(run, one, b), image[b.index]) for one, image in zip(runs, images, strict=True)],
-            _written(run, b),
+            written_elements(run, b.index, _SIZE),
         )
         for b in buffers
     }
@@ -123,42 +132,14 @@ def truth_of(own: Doubles, exact: Doubles, pairs: Sequence[Pair], written: NDArr
     None where rounding does not explain the reference's own numbers.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        off = _root_mean_square([pair.own - pair.exact for pair in pairs])
-        unit = _root_mean_square([pair.exact - exact for pair in pairs]) / _STEP
-        known = written & np.isfinite(off) & np.isfinite(unit) & (unit > 0)
-        rounding = np.zeros(len(own))
-        if known.any():
-            shares = np.minimum(off[known] / unit[known], _MANY_ROUNDINGS)
-            usual = float(np.sqrt(np.mean(np.square(shares)))) * unit[known]
-            rounding[known] = np.minimum(np.maximum(off[known], usual), _MANY_ROUNDINGS * unit[known])
+        off = root_mean_square([pair.own - pair.exact for pair in pairs])
+        unit = root_mean_square([pair.exact - exact for pair in pairs]) / _STEP
+        rounding = without_luck(off, unit, written, _MANY_ROUNDINGS)
         explained = np.abs(own - exact) <= _ALLOWED * rounding + _CONSTANTS * np.abs(exact)
     finite = written & np.isfinite(own) & np.isfinite(exact)
     if not finite.any() or np.mean(explained[finite]) < _EXPLAINED:
         return None
     return Truth(np.where(explained, exact, np.nan), _ALIKE * rounding)
-
-
-def _replays(
-    run: ReferenceRun,
-    settings: ReferenceSettings,
-    folders: Sequence[Path],
-    work: Path,
-    cancel: threading.Event | None,
-) -> list[Replay]:
-    """The reference itself on nudged inputs."""
-    limit = patience(settings.tool, run.result)
-    requests = [
-        ReplayRequest(
-            run.dispatch,
-            run.dispatch.code_object,
-            work / f"run_{pair}",
-            seed=_FIRST_SEED + pair,
-            inputs=folder,
-            timeout_s=limit,
-        )
-        for pair, folder in enumerate(folders)
-    ]
-    return [made for (made,) in replay_all(settings.tool, [[r] for r in requests], cancel=cancel)]
 
 
 def _floats(run: ReferenceRun) -> set[int]:
@@ -168,12 +149,3 @@ def _floats(run: ReferenceRun) -> set[int]:
 
 def _numbers(run: ReferenceRun, result: Replay, buffer: CapturedBuffer) -> Doubles:
     return np.frombuffer(run.compared(result, buffer), dtype=STEPS.numbers).astype(np.float64)
-
-
-def _written(run: ReferenceRun, buffer: CapturedBuffer) -> NDArray[np.bool_]:
-    bytes_written = (run.access[buffer.index].window(0, buffer.size) & WRITTEN) != 0
-    return np.asarray(bytes_written.reshape(-1, 4).all(axis=1))
-
-
-def _root_mean_square(of: Sequence[Doubles]) -> Doubles:
-    return np.asarray(np.sqrt(np.mean(np.square(of), axis=0)))

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipscope.accordo.compare.buffers import Errors, Piece, compare_buffer, largest_difference
 from hipscope.accordo.compare.tolerance import (
@@ -89,6 +90,14 @@ class ReferenceRun:
 def access_of(result: Replay, dispatch: CapturedDispatch) -> dict[int, AccessMap]:
     """Where a traced run accessed each buffer."""
     return {b.index: result.access(b.index, b.size) for b in dispatch.buffers}
+
+
+def written_elements(run: ReferenceRun, index: int, size: int) -> NDArray[np.bool_]:
+    """The elements of a buffer, of so many bytes each, that the run writes and that are compared."""
+    written = (run.access[index].whole & WRITTEN) != 0
+    if index in run.unspecified:
+        written &= ~run.unspecified[index]
+    return np.asarray(written.reshape(-1, size).all(axis=1))
 
 
 def untyped_floats(
