@@ -32,8 +32,9 @@ from hipscope.formulas.judge.selection import (
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed, try_program
 from hipscope.formulas.launches.judge_launches import Judged, SharedTimes, judge_launches, time_shared
 from hipscope.formulas.launches.numbers import RECIPE
+from hipscope.formulas.optimize.earlier_rounds import AcceptedRun, Earlier
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, explain_attempt, kernel_findings
-from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions
+from hipscope.formulas.optimize.options import OptimizeOptions
 from hipscope.formulas.optimize.records import judged_attempt, sentence, unjudged, verified_result
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.variant_search import judge_variants, variants_around

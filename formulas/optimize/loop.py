@@ -29,9 +29,10 @@ from hipscope.formulas.detect.registry import all_formulas, detect_all, find_for
 from hipscope.formulas.judge.bench import of_a_library
 from hipscope.formulas.judge.gpu_gate import Hardware
 from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.optimize.earlier_rounds import AcceptedRun, Earlier, after_rounds
 from hipscope.formulas.optimize.kernel_search import Optimizing, search_kernel
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
-from hipscope.formulas.optimize.options import AcceptedRun, Earlier, OptimizeOptions, after_rounds
+from hipscope.formulas.optimize.options import OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
 from hipscope.formulas.optimize.records import nothing_to_do
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult

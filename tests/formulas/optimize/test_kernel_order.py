@@ -11,8 +11,8 @@ import pytest
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import loop
+from hipscope.formulas.optimize.earlier_rounds import Earlier, after_rounds
 from hipscope.formulas.optimize.loop import own_first
-from hipscope.formulas.optimize.options import Earlier, after_rounds
 from tests.formulas.optimize.test_rounds import attempt, verified
 
 

@@ -17,8 +17,8 @@ from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.toolchain.project import Project, resolve_project
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize import loop
+from hipscope.formulas.optimize.earlier_rounds import Earlier
 from hipscope.formulas.optimize.loop import OptimizeOptions
-from hipscope.formulas.optimize.options import Earlier
 from hipscope.formulas.optimize.result import Attempt, KernelGain, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.verified_edit import edit_between
