@@ -130,8 +130,11 @@ def check_code_object(
 def check_instructions(original: Mapping[str, int], candidate: Mapping[str, int]) -> tuple[str, ...]:
     """Why the candidate's machine code is refused by what it executes; both are mnemonics, with how many there are.
 
-    A name that macros of the project put together is in no text that `check_source` reads.
+    A name that macros of the project put together is in no text that `check_source` reads. What could not be
+    disassembled has no mnemonics: nothing is known of it.
     """
+    if not candidate:
+        return ("its machine code cannot be disassembled",)
     return tuple(
         sorted(
             f"its machine code {what} (`{word}`)"

@@ -18,6 +18,7 @@ from hipscope.formulas.judge.guard import (
     adds_no_names,
     changes_helpers,
     check_code_object,
+    check_instructions,
     check_source,
     others_compiled_differently,
 )
@@ -524,3 +525,9 @@ def test_lines_that_stay_between_two_changes_add_no_names() -> None:
     )
     (kernel,) = parse(text).kernels
     assert adds_no_names(text, text.replace(b"  while", b"  #pragma unroll 4\n  while"), kernel)
+
+
+def test_machine_code_that_cannot_be_read_is_refused() -> None:
+    known = {"s_endpgm": 1, "s_memtime": 1}
+    assert check_instructions(known, known) == ()
+    assert check_instructions(known, {}) == ("its machine code cannot be disassembled",)
