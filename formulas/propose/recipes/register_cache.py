@@ -68,7 +68,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             if uses[0].base not in facts.disjoint:
                 return _advice(text, facts)
             local = fresh_name(_local_name(uses[0]), style, names)
-            splices += _splices(source, uses, anchor, f"const {pointers[uses[0].base]} {local}", style)
+            splices += _splices(source, uses, anchor, (pointers[uses[0].base], local), style)
             bases.append(uses[0].base)
             names.append(local)
         else:
@@ -194,10 +194,11 @@ def _local_name(use: Subscript) -> str:
 
 
 def _splices(
-    source: bytes, uses: Sequence[Subscript], anchor: Node, local: str, style: Style
+    source: bytes, uses: Sequence[Subscript], anchor: Node, local: tuple[str, str], style: Style
 ) -> list[Splice]:
-    declaration = f"{local} = {text_of(uses[0].node)};"
-    name = local.rpartition(" ")[2].encode()
+    """The element in a constant before the statement, and its name for each use; `local` are its type and name."""
+    element, name = local
+    declaration = f"const {element} {name} = {text_of(uses[0].node)};"
     start = line_start(source, anchor.start_byte)
     while (before := anchor.prev_named_sibling) is not None and before.type == "preproc_call":
         anchor = before  # a pragma belongs to the statement behind it
@@ -211,4 +212,4 @@ def _splices(
         opening = Splice(anchor.start_byte, anchor.start_byte, f"{declaration} ".encode())
     else:
         opening = Splice(start, start, f"{column}{declaration}{style.newline}".encode())
-    return [opening, *(Splice(u.span.start, u.span.end, name) for u in uses)]
+    return [opening, *(Splice(u.span.start, u.span.end, name.encode()) for u in uses)]
