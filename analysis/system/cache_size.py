@@ -1,7 +1,8 @@
 """How much the cache holds, and the one limit for all of it: what was used longest ago goes first.
 
 Takes the cache directory, gives entries; removes whole entries only, and none that was used in the last hour. What is
-removed is made again when it is needed.
+removed is made again when it is needed. The device libraries stay: a session keeps their path and compiles with it as
+long as it lives, and they are small.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _RECENT_SECONDS = 3600.0
 _CHECK_SECONDS = 600.0  # between two looks at the size of everything
 _CHECKED = ".size-checked"
 _BY_PROGRAM = ("captures", "prepared")  # an entry is a directory in that of its program
+_HELD = ("device-libs",)  # paths that a running session keeps
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def limit_cache(directory: Path, most: int, *, now: float | None = None) -> list
     for entry in entries:
         if total <= most or entry.used > recent:
             break
+        if entry.kind in _HELD:
+            continue
         _remove(entry.path)
         removed.append(entry)
         total -= entry.size

@@ -41,6 +41,13 @@ def test_the_limit_removes_the_oldest_and_nothing_of_the_last_hour(tmp_path: Pat
     assert (cache / "captures" / "app-1" / "run2").exists()
 
 
+def test_the_limit_leaves_the_libraries_that_sessions_compile_with(tmp_path: Path) -> None:
+    cache = filled(tmp_path)
+    put(cache / "device-libs" / "gfx942-1", 50, 500)
+    assert [e.path.name for e in limit_cache(cache, 500, now=20_000)] == ["old", "run1"]
+    assert (cache / "device-libs" / "gfx942-1" / "file").is_file()
+
+
 def test_clearing_leaves_nothing(tmp_path: Path) -> None:
     assert sum(e.size for e in clear_cache(filled(tmp_path))) == 1100
     assert list(tmp_path.iterdir()) == []
