@@ -124,7 +124,13 @@ class AccordoConfig(_Section):
             "each allocation the part from the first to the last page that it touches."
         ),
     )
-    replay_timeout_s: Positive = Field(60.0, description="Seconds that one replay may take.")
+    replay_timeout_s: Positive | None = Field(
+        None,
+        description=(
+            "Seconds that one replay may take. Left out: 60, or three times what building and running the program "
+            "took, if that is more."
+        ),
+    )
     tolerances: dict[str, NotNegative | tuple[NotNegative, NotNegative]] = Field(
         default_factory=dict,
         description=(

@@ -16,10 +16,17 @@ from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import NativePartsMissing, replay_executable
 
 _DEVICE = "--device-config"
+_SECONDS = 60.0  # that a replay may take at the least
+_RUNS = 3.0  # of the program, of which most is not profiled
 
 
-def replay_tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
-    """The replayer for the project's device; `work` is a directory for its files. Raises MissingTool."""
+def replay_tool(
+    config: Config, toolchain: Toolchain, work: Path, *, program_seconds: float = 0.0
+) -> ReplayTool:
+    """The replayer for the project's device; `work` is a directory for its files. Raises MissingTool.
+
+    `program_seconds`: what the program took, which no replay of one of its launches takes many times as long as.
+    """
     try:
         executable = replay_executable()
     except NativePartsMissing as missing:
@@ -36,7 +43,7 @@ def replay_tool(config: Config, toolchain: Toolchain, work: Path) -> ReplayTool:
             *("--cache", str(disassembly)),
             *("--threads", str(config.emulator.threads or os.cpu_count() or 1)),
         ),
-        timeout_s=config.accordo.replay_timeout_s,
+        timeout_s=config.accordo.replay_timeout_s or max(_SECONDS, _RUNS * program_seconds),
         batches=True,
     )
 

@@ -63,7 +63,7 @@ from hipscope.formulas.judge.timed_replay import (
     TimesAt,
     measure,
     measure_part,
-    part_constants,
+    plan_part,
     read_measured,
 )
 from hipscope.formulas.propose.candidate import Candidate
@@ -248,7 +248,8 @@ def open_bench(
         work_directory("judge") if work is None else contextlib.nullcontext(work) as work,
         _threads(run.cancel) as (pool, stop),
     ):
-        tool = replace(replay_tool(project.config, session.toolchain, work), replays=run.replays)
+        tool = replay_tool(project.config, session.toolchain, work, program_seconds=session.seconds)
+        tool = replace(tool, replays=run.replays)
         until = run.quietly().until(stop)
         recording = Recording(
             syntax.name, dispatches, found.file, project, session.toolchain, tool, work, until
@@ -341,10 +342,8 @@ def _timed(recording: Recording, work: Path) -> Measured:
 
 def _timed_in_part(recording: Recording, kernels: Sequence[Kernel], work: Path) -> Part | None:
     device, tool = recording.project.config.device, recording.tool
-    constants = part_constants(device, recording.dispatches, kernels) if tool.batches else None
-    if constants is None:
-        return None
-    return measure_part(tool, recording.dispatches, constants, work, device, recording.run)
+    plan = plan_part(device, recording.dispatches, kernels) if tool.batches else None
+    return None if plan is None else measure_part(tool, plan, work, device, recording.run)
 
 
 def _replayed(

@@ -356,9 +356,8 @@ def time_candidate(
     changed, audit = _with(bench, candidate, candidate.text, run), audit_of(bench)
     device = bench.project.config.device
     if part is not None:
-        return measure(
-            part.tool, bench.dispatches, compiled.path, bench.work / work, device, changed, timed_only=True
-        )
+        small, at = bool(part.constants), bench.work / work
+        return measure(part.tool, part.launches, compiled.path, at, device, changed, timed_only=small)
     return measure(bench.tool, bench.dispatches, compiled.path, bench.work / work, device, changed, audit)
 
 
@@ -410,7 +409,7 @@ def weigh(
         after,
         formula,
         min_speedup=0.0 if bench.timed_later else wanted if part is None else wanted - _NEARLY,
-        where="modelled" if part is None else "modelled, on a part of the device",
+        where=_where(part),
         min_share=bench.project.config.min_share,
         proved=verdict is not None,
         others=others,
@@ -431,6 +430,12 @@ def weigh(
         trades=decision.trades,
     )
     return weighed if verdict is None else with_proof(bench, weighed, verdict)
+
+
+def _where(part: Part | None) -> str:
+    if part is None:
+        return "modelled"
+    return f"modelled, on {'a part of the device' if part.constants else 'the longest launches'}"
 
 
 def with_proof(bench: Bench, weighed: Judgement, verdict: Verdict) -> Judgement:
@@ -457,7 +462,7 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
     if bench.timed_later or not bench.tool.batches:
         return judgement
     work, device = bench.work / "ranges", bench.project.config.device
-    part = bench.part.constants if bench.part is not None else None
+    part = (bench.part.constants or None) if bench.part is not None else None
     longest = longest_launch(bench.baseline, bench.dispatches)
     found = speedup_range(bench.tool, longest, compiled.path, work, device, run, part, bench.times_at)
     if found is None:

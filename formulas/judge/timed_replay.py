@@ -36,6 +36,7 @@ from hipscope.emulator.raw import read_dispatches
 _SEED = 0
 _SURE = 1.5  # no trade of one constant against another makes a rewrite slower that is this fast at both ends
 _LONG = 2e7  # instructions of waves in a launch: below it a part saves less than a second
+_MOST = 0.5  # of a kernel's time: what variants are ranked on
 _GROUPS_PER_CU = 2  # of a launch, so that a part of it is like the rest
 # As `order_matters` of the emulator's dispatch.cpp: atomics that return a value, exchange or round.
 _IN_ORDER = re.compile(r"_atomic_\w*(swap|_f16|_bf16|_f32|_f64)|_atomic_.*\b(sc0|glc)\b")
@@ -80,51 +81,90 @@ class Measured:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the device, on which a part of each launch runs: variants of a long launch are ranked there.
+    """What variants of a kernel are ranked on: the launches that take most of its time, of long ones a part.
 
-    `constants` make it one XCD of a device of many small ones, `before` is the kernel as it is there.
+    `constants` make `tool`'s device one XCD of a device of many small ones; with none of them the launches run in
+    full. `before` is the kernel as it is there.
     """
 
     tool: ReplayTool
+    launches: tuple[CapturedDispatch, ...]
     constants: Mapping[str, float]
     before: Measured
 
 
-def part_constants(
+@dataclass(frozen=True)
+class PartPlan:
+    """The launches and the constants of a `Part`."""
+
+    launches: tuple[CapturedDispatch, ...]
+    constants: Mapping[str, float]
+
+
+def plan_part(
     device: str, dispatches: Sequence[CapturedDispatch], kernels: Sequence[Kernel]
-) -> Mapping[str, float] | None:
-    """The constants of a part of the device; None where the launches of these kernels are timed in full.
+) -> PartPlan | None:
+    """What variants of these kernels are ranked on; None where that is all launches in full.
 
-    They are where they are short, where they have too few workgroups, and where the order of workgroups may matter:
-    then all of them have to run.
+    The fewest launches that take half of the time, if what they leave out is long. A part of the device, if they are
+    long, have enough workgroups, and the order of workgroups does not matter: else all of them have to run.
     """
-    if any(_IN_ORDER.search(i.text) for k in kernels for i in k.instructions):
-        return None
-    each = [k.counters.get("SQ_INSTS", 0.0) / max(1, sum(d.profiled for d in k.dispatches)) for k in kernels]
+    timed = [d for d in dispatches if not d.variant]
+    work = _instructions(kernels)
+    launches = _most_of_the_time(timed, kernels)
+    if sum(work.get(d.id, 0.0) for d in timed) - sum(work.get(d.id, 0.0) for d in launches) < _LONG:
+        launches = timed
     cus = device_info(device).compute_units
-    groups = [
-        math.prod(-(-n // size) for n, size in zip(d.grid, d.workgroup, strict=True))
-        for d in dispatches
-        if not d.variant
-    ]
-    if max(each, default=0.0) < _LONG or min(groups, default=0) < _GROUPS_PER_CU * cus:
+    groups = min((_workgroups(d) for d in launches), default=0)
+    long = max((work.get(d.id, 0.0) for d in launches), default=0.0) >= _LONG
+    in_order = any(_IN_ORDER.search(i.text) for k in kernels for i in k.instructions)
+    constants = (
+        constants_of_part(device) if long and groups >= _GROUPS_PER_CU * cus and not in_order else None
+    )
+    if constants is None and len(launches) == len(timed):
         return None
-    return constants_of_part(device)
+    return PartPlan(tuple(launches), constants or {})
 
 
-def measure_part(
-    tool: ReplayTool,
-    dispatches: Sequence[CapturedDispatch],
-    constants: Mapping[str, float],
-    work: Path,
-    device: str,
-    run: Run,
-) -> Part | None:
-    """The kernel as it is on a part of the device; None when it cannot be timed there."""
+def _workgroups(dispatch: CapturedDispatch) -> int:
+    return math.prod(-(-n // size) for n, size in zip(dispatch.grid, dispatch.workgroup, strict=True))
+
+
+def _instructions(kernels: Sequence[Kernel]) -> dict[int, float]:
+    """Instructions of waves of each launch by its number: those that were counted, in proportion to time."""
+    found: dict[int, float] = {}
+    for kernel in kernels:
+        counted = sum(d.time_ns for d in kernel.dispatches if d.profiled)
+        each = kernel.counters.get("SQ_INSTS", 0.0) / counted if counted > 0 else 0.0
+        found |= {d.id: each * d.time_ns for d in kernel.dispatches}
+    return found
+
+
+def _most_of_the_time(
+    launches: Sequence[CapturedDispatch], kernels: Sequence[Kernel]
+) -> list[CapturedDispatch]:
+    """The longest launches that take half of the time together; all where the time of one is not known."""
+    times = {d.id: d.time_ns for k in kernels for d in k.dispatches}
+    if any(d.id not in times for d in launches):
+        return list(launches)
+    longest, taken = sorted(launches, key=lambda d: -times[d.id]), 0.0
+    found = []
+    for launch in longest:
+        if taken >= _MOST * sum(times[d.id] for d in launches):
+            break
+        found.append(launch)
+        taken += times[launch.id]
+    return found
+
+
+def measure_part(tool: ReplayTool, plan: PartPlan, work: Path, device: str, run: Run) -> Part | None:
+    """The kernel as it is on what variants are ranked on; None when it cannot be timed there."""
     work.mkdir(parents=True, exist_ok=True)
-    smaller = with_constants(tool, device, constants, work / "device.txt")
-    found = measure(smaller, dispatches, None, work / "timed", device, run, timed_only=True)
-    return None if isinstance(found, str) else Part(smaller, constants, found)
+    smaller = with_constants(tool, device, plan.constants, work / "device.txt") if plan.constants else tool
+    found = measure(
+        smaller, plan.launches, None, work / "timed", device, run, timed_only=bool(plan.constants)
+    )
+    return None if isinstance(found, str) else Part(smaller, plan.launches, plan.constants, found)
 
 
 def measure(

@@ -44,6 +44,7 @@ from hipscope.formulas.propose.candidate import Candidate
 
 _NUMBERS = re.compile(r"(?<![\w.])\d+")
 _MOST_TIMED = 12
+_MOST_IN_FULL = 3  # of those that were ranked on the longest launches
 _MOST_PROVED = 2
 _MOST_OTHERS = 3  # kernels that an edit launches otherwise, beside the one that it is for
 _LEAST_GAIN = (
@@ -60,6 +61,17 @@ class Judged:
 
     judgement: Judgement
     whole: Rehearsed | None = None
+
+
+@dataclass(frozen=True)
+class _InShape:
+    """Recorded launches in the shapes that an edit is expected to make; `symbols` as `_symbols` gives them."""
+
+    candidate: Candidate
+    compiled: CodeObject
+    symbols: Mapping[str, str]
+    launched: tuple[CapturedDispatch, ...]
+    after: Measured
 
 
 @dataclass(frozen=True)
@@ -214,7 +226,28 @@ def _timed(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> list[_Timed |
         return _time(bench, edit, bench.work / f"launch_{number}", run)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return list(pool.map(timed, enumerate(edits[:_MOST_TIMED])))
+        tried = _fastest(bench, edits[:_MOST_TIMED], pool, run)
+        return list(pool.map(timed, enumerate(tried)))
+
+
+def _fastest(
+    bench: Bench, edits: Sequence[LaunchEdit], pool: ThreadPoolExecutor, run: Run
+) -> Sequence[LaunchEdit]:
+    """Those that are the fastest on the launches that take most of the time, where these are not all launches."""
+    if len(edits) <= _MOST_IN_FULL or (part := bench.part) is None:
+        return edits
+    launches = part.launches
+    if len(launches) == sum(not d.variant for d in bench.dispatches):
+        return edits
+
+    def seconds(numbered: tuple[int, LaunchEdit]) -> float:
+        number, edit = numbered
+        found = _in_shape(bench, edit, bench.work / f"ranked_{number}", run, launches)
+        return math.inf if isinstance(found, Judgement) else found.after.time_ns
+
+    taken = list(pool.map(seconds, enumerate(edits)))
+    ranked = sorted(range(len(edits)), key=taken.__getitem__)
+    return [edits[number] for number in ranked[:_MOST_IN_FULL]]
 
 
 def _hopeful(kept: Sequence[_Timed]) -> list[_Timed]:
@@ -276,6 +309,18 @@ def _speed(one: _Timed) -> float:
 
 def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judgement:
     """The recorded launches in the shapes that the edit is expected to make; a Judgement says what failed."""
+    launches = [d for d in bench.dispatches if not d.variant]
+    found = _in_shape(bench, edit, work, run, launches)
+    if isinstance(found, Judgement):
+        return found
+    quick = weigh(bench, found.candidate, None, found.after, None)
+    return _Timed(edit, found.candidate, found.compiled, quick, found.symbols, found.launched)
+
+
+def _in_shape(
+    bench: Bench, edit: LaunchEdit, work: Path, run: Run, launches: Sequence[CapturedDispatch]
+) -> _InShape | Judgement:
+    """Some recorded launches in the shapes of the edit, timed; a Judgement says what failed."""
     changed = run.replacing_all(edit.texts)
     candidate = Candidate(
         edit.recipe,
@@ -302,7 +347,7 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
         )
         return Judgement(candidate, Outcome.REFUSED, reason)
     launched = []
-    for dispatch in (d for d in bench.dispatches if not d.variant):
+    for dispatch in launches:
         groups, workgroup = edit.shapes[groups_of(dispatch), dispatch.workgroup]
         kernel = symbols.get(dispatch.kernel, dispatch.kernel)
         launched.append(reshaped(dispatch, groups, workgroup, work / f"shape_{dispatch.id}", kernel))
@@ -311,8 +356,7 @@ def _time(bench: Bench, edit: LaunchEdit, work: Path, run: Run) -> _Timed | Judg
         return _own_shape(bench, candidate, after)
     if after.wrong is not None:
         return _own_shape(bench, candidate, after.wrong)
-    quick = weigh(bench, candidate, None, after, None)
-    return _Timed(edit, candidate, compiled, quick, symbols, tuple(launched))
+    return _InShape(candidate, compiled, symbols, tuple(launched), after)
 
 
 def _own_shape(bench: Bench, candidate: Candidate, failure: str) -> Judgement:

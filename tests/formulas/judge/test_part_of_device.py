@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import constants_of_part
-from hipscope.formulas.judge.timed_replay import Part, measure, measure_part, part_constants
+from hipscope.formulas.judge.timed_replay import Part, PartPlan, measure, measure_part, plan_part
 
 DEVICE = Config().device
 PROGRAM = """
@@ -67,7 +67,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 def on_part(recorded: Recorded, name: str, folder: Path) -> Part:
     constants = constants_of_part(DEVICE)
     assert constants is not None
-    part = measure_part(recorded.tool, [recorded.launches[name]], constants, folder / name, DEVICE, Run())
+    plan = PartPlan((recorded.launches[name],), constants)
+    part = measure_part(recorded.tool, plan, folder / name, DEVICE, Run())
     assert part is not None
     return part
 
@@ -106,5 +107,33 @@ def test_launches_that_are_short_or_in_order_are_timed_in_full(
     recorded: Recorded, name: str, instructions: float, *, part: bool
 ) -> None:
     kernel = recorded.kernels[name].model_copy(update={"counters": {"SQ_INSTS": instructions}})
-    found = part_constants(DEVICE, [recorded.launches[name]], [kernel])
-    assert found == (constants_of_part(DEVICE) if part else None)
+    launch = recorded.launches[name]
+    found = plan_part(DEVICE, [launch], [kernel])
+    constants = constants_of_part(DEVICE)
+    assert constants is not None
+    assert found == (PartPlan((launch,), constants) if part else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "nanoseconds", "ranked_on"),
+    [
+        ("walk<1>", (10, 20, 200), [2]),
+        ("walk<1>", (100, 90, 110), [2, 0]),
+        ("take", (10, 20, 200), [2]),
+        ("take", (10, 10, 2000), None),  # what is left out takes no time
+    ],
+)
+def test_variants_are_ranked_on_the_launches_that_take_half_of_the_time(
+    recorded: Recorded, name: str, nanoseconds: tuple[int, ...], ranked_on: list[int] | None
+) -> None:
+    kernel, launch = recorded.kernels[name], recorded.launches[name]
+    (only,) = kernel.dispatches
+    launches = [replace(launch, id=n) for n in range(len(nanoseconds))]
+    dispatches = tuple(
+        only.model_copy(update={"id": n, "start_ns": 0.0, "end_ns": float(time)})
+        for n, time in enumerate(nanoseconds)
+    )
+    known = kernel.model_copy(update={"counters": {"SQ_INSTS": 2e9}, "dispatches": dispatches})
+    found = plan_part(DEVICE, launches, [known])
+    assert (None if found is None else [d.id for d in found.launches]) == ranked_on
+    assert found is None or bool(found.constants) is (name == "walk<1>")

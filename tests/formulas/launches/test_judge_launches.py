@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.analysis.config import Config, OptimizeConfig
+from hipscope.analysis.run import Run
 from hipscope.analysis.semantics.records import Place
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
-from hipscope.formulas.launches.numbers import in_host_function, renumbered
+from hipscope.formulas.judge import timed_replay
+from hipscope.formulas.judge.bench import Bench
+from hipscope.formulas.launches import judge_launches
+from hipscope.formulas.launches.numbers import LaunchEdit, in_host_function, renumbered
 from hipscope.formulas.optimize.loop import optimize_project
 from hipscope.formulas.optimize.result import OptimizeResult
 
@@ -68,6 +74,27 @@ def optimized(folder: Path, kernel: str, launch: str, constants: str = "", n: in
 def added(result: OptimizeResult) -> list[str]:
     lines = (result.diff or "").splitlines()
     return [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
+
+
+def test_shapes_are_ranked_on_the_longest_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    timed: list[tuple[int, ...]] = []
+    in_shape = judge_launches._in_shape
+
+    def noted(
+        bench: Bench, edit: LaunchEdit, work: Path, run: Run, launches: Sequence[CapturedDispatch]
+    ) -> object:
+        timed.append(tuple(d.id for d in launches))
+        return in_shape(bench, edit, work, run, launches)
+
+    monkeypatch.setattr(judge_launches, "_in_shape", noted)
+    monkeypatch.setattr(timed_replay, "_LONG", 1.0)
+    launches = "work<<<2, 1024>>>(in, out, 2000); work<<<8, 1024>>>(in, out, n);"
+    result = optimized(tmp_path, STRIDED, launches)
+    assert result.status == "verified", result.message
+    ranked = [ids for ids in timed if len(ids) == 1]
+    in_full = [ids for ids in timed if len(ids) == 2]
+    assert set(ranked) == {(2,)}
+    assert len(ranked) > len(in_full) == 3
 
 
 @pytest.mark.parametrize(
