@@ -187,8 +187,6 @@ def _prepare(
     demangled = demangle(dispatch.kernel, settings.cxxfilt)
     types = signature.pointees(dispatch.kernel, demangled)
     work = settings.work / f"dispatch_{dispatch.id}"
-    # Most trials vary a launch of few workgroups, so that they are quick; the captured one if it is small.
-    smaller = smaller_launch(dispatch, work / "part")
     requests = twice(dispatch, work / "reference")
     (made,) = replay_all(settings.tool, [requests], cancel=cancel)
     if made[0].status == "ok" and untyped_floats(
@@ -202,6 +200,8 @@ def _prepare(
         captured = _but_for_unspecified(dispatch, types, settings, signature, cancel, reason)
     trials = Trials(captured, types, settings, signature, cancel)
     parameters = argument_types(demangled) or list(signature.types)
+    # Most trials vary a launch of few workgroups, so that they are quick; the captured one if it is small.
+    smaller = smaller_launch(dispatch, work / "part", captured.result.instructions)
     few = () if smaller is None else _few_workgroups(captured, smaller, parameters, trials, work)
     part = few[0] if few else captured
     if dispatch.variant:
@@ -240,7 +240,7 @@ def _few_workgroups(
     few = tried("few workgroups", smaller, "part_run")
     if not few or not _does_as_much(few[0], captured):
         return few
-    launch = shorter_launch(captured.dispatch, parameters, work / "shorter")
+    launch = shorter_launch(captured.dispatch, parameters, work / "shorter", captured.result.instructions)
     shorter = tried("few workgroups that do less", launch, "shorter_run") if launch is not None else ()
     less = [run for run in shorter if _writes(run) and not _does_as_much(run, captured)]
     return (*less, *few)

@@ -173,7 +173,10 @@ class Left:
 
 @dataclass(frozen=True)
 class Replay:
-    """One finished run that took `seconds` of our time. `directory` holds its buffers; only "ok" left usable ones."""
+    """One finished run that took `seconds` of our time. `directory` holds its buffers; only "ok" left usable ones.
+
+    `instructions` are those of all waves; 0 where they were not counted.
+    """
 
     status: Status
     message: str
@@ -182,6 +185,7 @@ class Replay:
     fault: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 0.0
     request: ReplayRequest | None = None
+    instructions: int = 0
 
     def after(self, buffer: int, size: int) -> bytes:
         """What the run left in a buffer. Raises ReplayBroken when it is not there."""
@@ -406,6 +410,7 @@ def read_result(request: ReplayRequest) -> Replay | None:
         fault=fault if isinstance(fault, dict) else {},
         seconds=float(result.get("seconds") or 0.0),
         request=request,
+        instructions=int(result.get("instructions") or 0),
     )
 
 

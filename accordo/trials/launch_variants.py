@@ -26,7 +26,9 @@ from hipscope.accordo.trials.unaliased_pointers import Copy, pointers_apart
 Shape = tuple[int, int, int]
 
 _FEW_GROUPS = 64
+_FEWEST_GROUPS = 16  # of a launch that takes long: with their waves, still many work-items
 _MANY_GROUPS = 256
+_LONG = 20_000_000  # instructions of waves: a second or so
 _WAVE = 64
 _LARGEST_WORKGROUP = 1024
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
@@ -41,22 +43,38 @@ class Variant:
     dispatch: CapturedDispatch
 
 
-def smaller_launch(dispatch: CapturedDispatch, folder: Path) -> CapturedDispatch | None:
-    """The launch cut to few workgroups, for trials that need no more; None when it has few already."""
-    x, y, z = groups = _groups(dispatch)
-    if x * y * z <= _MANY_GROUPS:
+def smaller_launch(
+    dispatch: CapturedDispatch, folder: Path, instructions: int = 0
+) -> CapturedDispatch | None:
+    """The launch cut to few workgroups, for trials that need no more; None when it has few already.
+
+    `instructions` of all its waves: where those of few workgroups still take long, fewer are left.
+    """
+    groups = _groups(dispatch)
+    few = _few(groups, instructions)
+    many = _MANY_GROUPS if instructions <= _LONG else few
+    if math.prod(groups) <= many:
         return None
-    return _write(dispatch, folder, dispatch.workgroup, _bounded(groups))
+    return _write(dispatch, folder, dispatch.workgroup, _bounded(groups, few))
 
 
-def shorter_launch(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> CapturedDispatch | None:
+def _few(groups: Shape, instructions: int) -> int:
+    few, count = _FEW_GROUPS, math.prod(groups)
+    while few > _FEWEST_GROUPS and instructions * min(few, count) > _LONG * count:
+        few //= 2
+    return few
+
+
+def shorter_launch(
+    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, instructions: int = 0
+) -> CapturedDispatch | None:
     """The launch of `smaller_launch` with less to do for each of its workgroups; None where no argument says how much.
 
     In loops with the grid as their step, few workgroups do what all did. Integers count that are a side of the grid, in
     workgroups or work-items, or at least all its work-items: they become less as the side does, or as all do.
     """
     groups, kernarg = _groups(dispatch), dispatch.kernarg()
-    few = _bounded(groups)
+    few = _bounded(groups, _few(groups, instructions))
     cut: dict[float, float] = {}
     for side, (count, left) in enumerate(zip(groups, few, strict=True)):
         if left < count:

@@ -81,7 +81,9 @@ public:
             if (traced.fault) return fault(*traced.fault);
             if (!o_.profile) {
                 write_buffers();
-                return {};
+                ReplayOutcome outcome;
+                outcome.instructions = traced.instructions;
+                return outcome;
             }
         }
         fill_memory();
@@ -90,6 +92,7 @@ public:
         if (result.fault) return fault(*result.fault);
         write_buffers();
         ReplayOutcome outcome;
+        outcome.instructions = result.instructions;
         if (result.timed) outcome.time_ns = result.time_ns;
         return outcome;
     }
@@ -325,6 +328,7 @@ void write_result(const std::string& out, const ReplayOutcome& outcome) {
     if (outcome.time_ns) json.value(*outcome.time_ns);
     else json.null();
     if (outcome.seconds > 0) json.field("seconds", outcome.seconds);
+    if (outcome.instructions > 0) json.field("instructions", outcome.instructions);
     json.close('}');
     replace_file(out + "/result.json", json.text());
 }

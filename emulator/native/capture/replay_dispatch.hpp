@@ -14,6 +14,7 @@ struct ReplayOutcome {
     std::optional<DispatchFault> fault = {};
     std::optional<double> time_ns = {};
     double seconds = 0;  // of ours, start to end; 0 when not known
+    std::uint64_t instructions = 0;  // of all waves; 0 when they were not counted
 };
 
 /// Run it and write the buffers, and what else was asked for, into `options.out`. Never throws: what goes wrong is the

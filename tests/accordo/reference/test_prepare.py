@@ -46,7 +46,8 @@ def ran(label: str, read: int, written: int) -> Any:
     access = SimpleNamespace(
         count=Counter({READ: read, WRITTEN: written}).__getitem__, any=lambda _: written > 0
     )
-    return SimpleNamespace(label=label, dispatch=object(), access={0: access})
+    result = SimpleNamespace(instructions=0)
+    return SimpleNamespace(label=label, dispatch=object(), access={0: access}, result=result)
 
 
 ALL, FEW = ran("all", 4000, 1000), ran("few", 40, 10)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
-from hipscope.accordo.trials.launch_variants import shorter_launch
+from hipscope.accordo.trials.launch_variants import shorter_launch, smaller_launch
 from hipscope.emulator.captures import seal
 from tests.accordo.conftest import write_capture
 
@@ -47,3 +47,24 @@ def test_numbers_of_the_grid_become_less_as_it_does(
 
 def test_where_no_number_is_of_the_grid_there_is_none(tmp_path: Path) -> None:
     assert shorter_launch(launch(tmp_path, 1000, 7, 1), TYPES, tmp_path / "shorter") is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "instructions", "left"),
+    [
+        ((512, 25), 0, 64),  # not counted
+        ((512, 25), 1_000_000_000, 64),
+        ((512, 25), 100_000_000_000, 16),
+        ((512, 1), 200_000_000, 32),
+        ((200, 1), 10_000_000, None),
+        ((200, 1), 50_000_000, 50),
+        ((128, 1), 1_000_000_000, 16),
+        ((12, 1), 1_000_000_000, None),
+    ],
+)
+def test_of_launches_that_take_long_fewer_workgroups_are_left(
+    groups: tuple[int, int], instructions: int, left: int | None, tmp_path: Path
+) -> None:
+    all_ = replace(launch(tmp_path, 1, 1, 1), grid=(32 * groups[0], groups[1], 1))
+    made = smaller_launch(all_, tmp_path / "smaller", instructions)
+    assert (None if made is None else math.prod(made.grid) // 32) == left
