@@ -248,6 +248,17 @@ def longest_launch(before: Measured, dispatches: Sequence[CapturedDispatch]) -> 
     return [d for d in dispatches if not d.variant][longest.id - 1]
 
 
+def time_of(
+    before: Measured, dispatches: Sequence[CapturedDispatch], launches: Sequence[CapturedDispatch]
+) -> float:
+    """Nanoseconds of some of the launches that were timed, together."""
+    timed = [d for d in dispatches if not d.variant]
+    wanted = {d.id for d in launches}
+    return sum(
+        d.time_ns for k in before.profile.kernels for d in k.dispatches if timed[d.id - 1].id in wanted
+    )
+
+
 def speedup_range(
     tool: ReplayTool,
     dispatch: CapturedDispatch,

@@ -36,7 +36,7 @@ from hipscope.formulas.judge.guard import others_compiled_differently
 from hipscope.formulas.judge.judge import Judgement, audit_of, not_proved, weigh
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import PROVED, unfinished
-from hipscope.formulas.judge.timed_replay import Measured, measure
+from hipscope.formulas.judge.timed_replay import Measured, measure, time_of
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed
 from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, Sides, launch_edits
 from hipscope.formulas.launches.shared_edits import shared_edits, shared_ways
@@ -50,6 +50,7 @@ _MOST_OTHERS = 3  # kernels that an edit launches otherwise, beside the one that
 _LEAST_GAIN = (
     1.05  # below it, what another shape brings depends on the size of the problem more than on the shape
 )
+_NEARLY = 0.02  # times as fast: what some launches may say otherwise than all
 _LARGE_GAIN = 3.0  # what other edits of the kernel bring alone is mostly less
 _SECONDS = 40.0  # after that no further shape is begun to be timed
 _SHARE = 0.25  # of the time that a limit leaves: the rest is for the proof
@@ -233,21 +234,24 @@ def _timed(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> list[_Timed |
 def _fastest(
     bench: Bench, edits: Sequence[LaunchEdit], pool: ThreadPoolExecutor, run: Run
 ) -> Sequence[LaunchEdit]:
-    """Those that are the fastest on the launches that take most of the time, where these are not all launches."""
-    if len(edits) <= _MOST_IN_FULL or (part := bench.part) is None:
+    """Those that may be fast enough by the launches that take most of the time, where these are not all launches; at
+    least one.
+    """
+    if len(edits) < 2 or (part := bench.part) is None:
         return edits
     launches = part.launches
     if len(launches) == sum(not d.variant for d in bench.dispatches):
         return edits
 
-    def seconds(numbered: tuple[int, LaunchEdit]) -> float:
+    def nanoseconds(numbered: tuple[int, LaunchEdit]) -> float:
         number, edit = numbered
         found = _in_shape(bench, edit, bench.work / f"ranked_{number}", run, launches)
         return math.inf if isinstance(found, Judgement) else found.after.time_ns
 
-    taken = list(pool.map(seconds, enumerate(edits)))
-    ranked = sorted(range(len(edits)), key=taken.__getitem__)
-    return [edits[number] for number in ranked[:_MOST_IN_FULL]]
+    taken = list(pool.map(nanoseconds, enumerate(edits)))
+    most = time_of(bench.baseline, bench.dispatches, launches) / (_LEAST_GAIN - _NEARLY)
+    ranked = sorted(range(len(edits)), key=taken.__getitem__)[:_MOST_IN_FULL]
+    return [edits[number] for number in ranked if number == ranked[0] or taken[number] <= most]
 
 
 def _hopeful(kept: Sequence[_Timed]) -> list[_Timed]:

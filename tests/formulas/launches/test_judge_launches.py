@@ -94,7 +94,8 @@ def test_shapes_are_ranked_on_the_longest_launch(tmp_path: Path, monkeypatch: py
     ranked = [ids for ids in timed if len(ids) == 1]
     in_full = [ids for ids in timed if len(ids) == 2]
     assert set(ranked) == {(2,)}
-    assert len(ranked) > len(in_full) == 3
+    assert len(ranked) > len(in_full)
+    assert 1 <= len(in_full) <= 3
 
 
 @pytest.mark.parametrize(
