@@ -80,12 +80,14 @@ def slow_lines(kernel: Kernel) -> tuple[SlowLine, ...]:
 _CONTROL = ("s_cbranch", "s_branch", "s_waitcnt", "s_barrier", "s_load", "s_nop", "s_endpgm")
 
 
+# What a function without a slow instruction does once: round its argument to a multiple, or put its exponent back.
+_ROUNDED = (("v_rndne_",), ("v_ldexp_",), ("v_frexp_mant_",))
 # Of each kind, the instructions of which one stands for one operation of the source; the first that a line has counts.
 _ONCE: Mapping[Kind, tuple[tuple[str, ...], ...]] = {
     "integer division": (("v_rcp_iflag", "v_rcp_f32"),),
     "double division": (("v_div_fixup_f64", "v_rsq_f64", "v_sqrt_f64"), ("v_rcp_f64",)),
     "division": (("v_div_fixup",), ("v_rcp_",)),
-    "function": (_FUNCTIONS,),
+    "function": (_FUNCTIONS, *_ROUNDED),
 }
 
 

@@ -46,6 +46,21 @@ def test_a_function_of_the_headers_is_known_by_its_inlined_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("once", "name"),
+    [
+        ("v_rndne_f64_e32 v[0:1], v[0:1]", "exp"),
+        ("v_rndne_f32_e32 v0, v1", "sinf"),
+        ("v_ldexp_f64 v[0:1], v[0:1], v2", "cbrt"),
+    ],
+    ids=["exp", "sinf", "cbrt"],
+)
+def test_a_function_in_an_unrolled_loop_is_counted_in_each_copy(once: str, name: str) -> None:
+    rounds = [*["v_fma_f64 v[2:3], v[4:5], v[6:7], v[8:9]"] * 20, once] * 27
+    operations = [line[2] for line in found(*rounds, inlined=name)]
+    assert operations == [270]
+
+
 @pytest.mark.parametrize("name", ["__sinf", "fmaf", "__shfl_xor", ""])
 def test_fast_forms_and_other_functions_are_not_slow(name: str) -> None:
     assert found(*["v_fma_f32 v1, v2, v3, v4"] * 20, inlined=name) == []
