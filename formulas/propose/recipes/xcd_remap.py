@@ -7,7 +7,9 @@ other workgroups nor calls functions that ask for the number themselves.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
-from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import at_start, style_of
 from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
@@ -28,9 +30,8 @@ NAME = "xcd_remap"
 
 _X = ("blockIdx.x", "hipBlockIdx_x")
 _Y = ("blockIdx.y", "hipBlockIdx_y")
-_OTHERS = re.compile(
-    r"\b(__threadfence\w*|volatile|cooperative_groups|__hip_atomic\w*|__atomic\w*|blockIdx\.z)\b"
-)
+_Z = ("blockIdx.z", "hipBlockIdx_z")
+_OTHERS = re.compile(r"\b(__threadfence\w*|volatile|cooperative_groups|__hip_atomic\w*|__atomic\w*)\b")
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,21 @@ class _Subject:
     facts: LaunchFacts
     uses: tuple[Node, ...]
 
+    def asks(self, names: tuple[str, ...]) -> bool:
+        """The kernel asks for this coordinate of its workgroup."""
+        return any(text_of(n) in names for n in self.uses)
+
     @property
-    def rows(self) -> bool:
-        """The grid has rows, or the kernel asks which one it is in."""
-        flat = all(launch.grid[1] == launch.workgroup[1] for launch in self.facts.launches)
-        return not flat or any(text_of(n) in _Y for n in self.uses)
+    def dimensions(self) -> int:
+        """How many dimensions the grid has, in some launch or by what the kernel asks for."""
+        known = [d for d, names in ((2, _Y), (3, _Z)) if self.asks(names)]
+        known += [d for launch in self.facts.launches for d in (2, 3) if _extent(launch, d - 1) > 1]
+        return max(known, default=1)
+
+
+def _extent(launch: LaunchFact, dimension: int) -> int:
+    """How many workgroups the grid has in a dimension."""
+    return launch.grid[dimension] // launch.workgroup[dimension]
 
 
 def _several_xcds(subject: _Subject) -> str | None:
@@ -54,11 +65,6 @@ def _several_xcds(subject: _Subject) -> str | None:
 
 def _known_grid(subject: _Subject) -> str | None:
     return None if subject.facts.launches else "no captured launch shows the shape of the grid"
-
-
-def _at_most_two_dimensions(subject: _Subject) -> str | None:
-    flat = all(launch.grid[2] == 1 for launch in subject.facts.launches)
-    return None if flat else "the grid has three dimensions"
 
 
 def _no_order_of_workgroups(subject: _Subject) -> str | None:
@@ -83,22 +89,17 @@ def _no_helper_that_asks(subject: _Subject) -> str | None:
 
 
 def _uses_its_number(subject: _Subject) -> str | None:
-    used = any(text_of(n) in _X for n in subject.uses)
-    return None if used else "the kernel does not use `blockIdx.x`"
+    return None if subject.asks(_X) else "the kernel does not use `blockIdx.x`"
 
 
 def _enough_workgroups(subject: _Subject) -> str | None:
-    groups = max(
-        launch.grid[0] // launch.workgroup[0] * (launch.grid[1] // launch.workgroup[1])
-        for launch in subject.facts.launches
-    )
+    groups = max(math.prod(_extent(launch, d) for d in range(3)) for launch in subject.facts.launches)
     return None if groups >= 2 * subject.facts.xcds else f"there are only {groups} workgroups"
 
 
 _PRECONDITIONS = (
     _several_xcds,
     _known_grid,
-    _at_most_two_dimensions,
     _no_order_of_workgroups,
     _no_atomic_with_a_result,
     _no_helper_that_asks,
@@ -108,10 +109,10 @@ _PRECONDITIONS = (
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate that renumbers the workgroups (of a two-dimensional grid along its rows)."""
+    """One candidate that renumbers the workgroups (of a grid of several dimensions along its rows)."""
     del finding
     named = (n for n in walk(kernel.body_node) if n.type in ("field_expression", "identifier"))
-    subject = _Subject(kernel, facts, tuple(n for n in named if text_of(n) in (*_X, *_Y)))
+    subject = _Subject(kernel, facts, tuple(n for n in named if text_of(n) in (*_X, *_Y, *_Z)))
     if (why := first_refusal(subject, _PRECONDITIONS)) is not None:
         return Refusal(NAME, why)
     return [
@@ -127,32 +128,46 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 
 def _rewrite(source: bytes, subject: _Subject) -> bytes:
-    facts, uses = subject.facts, subject.uses
+    facts, dimensions = subject.facts, subject.dimensions
     style = style_of(source, subject.kernel)
     xcd, rank, group = style.fresh("xcd"), style.fresh("rank"), style.fresh("group")
     share, rest = style.fresh("groups_per_xcd"), style.fresh("rest")
-    number = style.fresh("block") if subject.rows else "blockIdx.x"
-    count = style.fresh("blocks") if subject.rows else "gridDim.x"
-    column, row = style.fresh("block_x"), style.fresh("block_y")
+    number = style.fresh("block") if dimensions > 1 else "blockIdx.x"
+    count = style.fresh("blocks") if dimensions > 1 else "gridDim.x"
     lines = [
         f"// Workgroups are dealt round-robin to {facts.xcds} XCDs: neighbours are to share the L2 of one."
     ]
-    if subject.rows:
+    if dimensions > 1:
         lines += [
-            f"const unsigned {count} = gridDim.x * gridDim.y;",
-            f"const unsigned {number} = blockIdx.x + gridDim.x * blockIdx.y;",
+            f"const unsigned {count} = {' * '.join(f'gridDim.{axis}' for axis in 'xyz'[:dimensions])};",
+            f"const unsigned {number} = {_NUMBER[dimensions]};",
         ]
     lines += [
         f"const unsigned {xcd} = {number} % {facts.xcds}, {rank} = {number} / {facts.xcds};",
         f"const unsigned {share} = {count} / {facts.xcds}, {rest} = {count} % {facts.xcds};",
         f"const unsigned {group} = {xcd} * {share} + ({xcd} < {rest} ? {xcd} : {rest}) + {rank};",
     ]
-    names = dict.fromkeys(_X, column if subject.rows else group)
-    if subject.rows:
-        lines.append(f"const unsigned {column} = {group} % gridDim.x;")
-        if any(text_of(n) in _Y for n in uses):
-            lines.append(f"const unsigned {row} = {group} / gridDim.x;")
-        names |= dict.fromkeys(_Y, row)
+    names = dict.fromkeys(_X, group)
+    for axis, asked, value in _coordinates(group, dimensions):
+        names |= dict.fromkeys(asked, style.fresh(f"block_{axis}"))
+        if subject.asks(asked):
+            lines.append(f"const unsigned {names[asked[0]]} = {value};")
     splices = [at_start(source, subject.kernel, style, style.lines(lines))]
-    splices += [Splice(n.start_byte, n.end_byte, names[text_of(n)].encode()) for n in uses]
+    splices += [Splice(n.start_byte, n.end_byte, names[text_of(n)].encode()) for n in subject.uses]
     return apply_splices(source, splices)
+
+
+_NUMBER = {
+    2: "blockIdx.x + gridDim.x * blockIdx.y",
+    3: "blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)",
+}
+
+
+def _coordinates(group: str, dimensions: int) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """The coordinates of a workgroup: axis, what the kernel calls it, and its value by the new number."""
+    if dimensions == 1:
+        return
+    yield "x", _X, f"{group} % gridDim.x"
+    yield "y", _Y, f"{group} / gridDim.x" + (" % gridDim.y" if dimensions > 2 else "")
+    if dimensions > 2:
+        yield "z", _Z, f"{group} / gridDim.x / gridDim.y"
