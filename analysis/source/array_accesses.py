@@ -46,12 +46,23 @@ def accesses(meaning: Node, node: Node) -> Iterator[Subscript]:
         inner = inner.named_children[0]
     for part in walk(inner):
         element = _element(part)
-        if element is None or _address_taken(part):
+        if element is None or _address_taken(part) or _row_of_an_element(part):
             continue
         whole = part.id == inner.id
-        base, index = element
-        if (at := parse_expression(index)) is not None:
-            yield Subscript(base, (at,), use_of(node) if whole else "read", node, span_of(node), whole)
+        base, *indices = element
+        at = tuple(n for index in indices if (n := parse_expression(index)) is not None)
+        if len(at) == len(indices):
+            yield Subscript(base, at, use_of(node) if whole else "read", node, span_of(node), whole)
+
+
+def _row_of_an_element(node: Node) -> bool:
+    """`a[i]` of `a[i][j]`: the brackets behind it belong to the same access."""
+    outer = node.parent
+    return (
+        outer is not None
+        and outer.type == "subscript_expression"
+        and child_of(outer, "argument").id == node.id
+    )
 
 
 def _address_taken(node: Node) -> bool:
@@ -65,14 +76,18 @@ def _address_taken(node: Node) -> bool:
     )
 
 
-def _element(node: Node) -> tuple[str, str] | None:
-    """(pointer, index) of `p[i]`, `(p + r)[i]`, `*(p + i)`, `(&p[r])[i]`."""
+def _element(node: Node) -> tuple[str, ...] | None:
+    """(pointer, index) of `p[i]`, `(p + r)[i]`, `*(p + i)`, `(&p[r])[i]`; (array, index, index) of `a[i][j]`."""
     if node.type == "subscript_expression":
         listed = [c for c in child_of(node, "indices").named_children if c.type != "comment"]
-        pointer = pointer_of(child_of(node, "argument"))
-        if pointer is None or len(listed) != 1:
+        argument = child_of(node, "argument")
+        if len(listed) != 1:
             return None
-        return pointer[0], _sum(pointer[1], text_of(listed[0]))
+        if argument.type == "subscript_expression":
+            row = _element(argument)
+            return None if row is None else (*row, text_of(listed[0]))
+        pointer = pointer_of(argument)
+        return None if pointer is None else (pointer[0], _sum(pointer[1], text_of(listed[0])))
     if node.type == "pointer_expression" and text_of(child_of(node, "operator")) == "*":
         return pointer_of(child_of(node, "argument"))
     return None
@@ -88,7 +103,8 @@ def pointer_of(node: Node) -> tuple[str, str] | None:
         left = pointer_of(child_of(node, "left"))
         return None if left is None else (left[0], _sum(left[1], text_of(child_of(node, "right"))))
     if node.type == "pointer_expression" and text_of(child_of(node, "operator")) == "&":
-        return _element(child_of(node, "argument"))
+        element = _element(child_of(node, "argument"))
+        return (element[0], element[1]) if element is not None and len(element) == 2 else None
     return None
 
 

@@ -299,7 +299,7 @@ def _returned(
     for (name, kind), text in zip(function.parameters, arguments, strict=True):
         if not name:
             raise CannotSee(f"`{function.name}` has a parameter without a name or with a default value")
-        if _NARROW.search(kind) and "*" not in kind and "&" not in kind:
+        if _NARROW.search(kind) and not any(mark in kind for mark in "*&["):
             raise CannotSee(f"`{function.name}` takes `{name}` as `{kind}`, which may cut its value")
         names[name] = text if _ATOM.fullmatch(text) and _balanced(text) else f"({text})"
     statements = [

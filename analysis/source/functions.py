@@ -144,13 +144,19 @@ def _structure_around(node: Node) -> str | None:
     return text_of(name).partition("<")[0].strip() if name is not None else ""
 
 
+_DECLARATORS = ("reference_declarator", "pointer_declarator", "array_declarator", "parenthesized_declarator")
+
+
 def _parameters(listed: Node) -> Iterator[tuple[str, str]]:
     """(name, type as written) of each parameter; a name is empty where there is none or it has a default value."""
     for node in listed.named_children:
         if node.type == "comment":
             continue
         name = node.child_by_field_name("declarator") if node.type == "parameter_declaration" else None
-        while name is not None and name.type in ("reference_declarator", "pointer_declarator"):
+        while name is not None and name.type in _DECLARATORS:
+            if name.type == "array_declarator":
+                name = name.child_by_field_name("declarator")
+                continue
             inner = [
                 c for c in name.named_children if c.type not in ("type_qualifier", "ms_restrict_modifier")
             ]

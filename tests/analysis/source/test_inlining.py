@@ -44,6 +44,7 @@ __device__ constexpr int kSteps[3] = {5, -1, 7};
 #define BACKWARDS(i, last, ld) ( ld * 2 * ( last )  - (ld) * (i))
 #define FROM_END(i, last) ((last) - (i) * 3)
 #define AT(p, i) p[i]
+#define CELL(a, i, j) (a[i][(j) + 1])
 __device__ __forceinline__ int idx(int r, int c, int ld) { return r * ld + c; }
 __device__ inline float& element(float* p, int r, int c) { return p[idx(r, c, kStride)]; }
 __device__ inline float difference(const float* p, int i) { return p[i + 1] - p[i - 1]; }
@@ -66,7 +67,7 @@ def places(kernel: KernelSyntax) -> list[tuple[str, str, str]]:
 
 
 def _plain(subscript: Subscript) -> str:
-    return text_of(subscript.indices[0]).replace(" ", "")
+    return ",".join(text_of(i).replace(" ", "") for i in subscript.indices)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +83,32 @@ def _plain(subscript: Subscript) -> str:
         ("element(p, x, y) = 1.0f;", "p", "(x*kStride+y)", "write"),
         ("AT(p, x + y) = 1.0f;", "p", "x+y", "write"),
         ("*(p + x) = 1.0f;", "p", "x", "write"),
+        ("__shared__ float tile[8][9]; CELL(tile, x, y) = 1.0f;", "tile", "x,y+1", "write"),
     ],
 )
 def test_the_access_behind_a_call_is_seen(statement: str, base: str, index: str, use: str) -> None:
     kernel = seen(statement)
     assert not kernel.through.opaque
     assert places(kernel) == [(base, index.replace(" ", ""), use)]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "access"),
+    [
+        ("const float a[][64]", "a[i + 1][j]"),
+        ("const float (*a)[64]", "a[i + 1][j]"),
+        ("short a[]", "a[i + j]"),
+    ],
+)
+def test_the_access_behind_an_array_as_a_parameter_is_seen(parameter: str, access: str) -> None:
+    cell = f"__device__ float cell({parameter}, int i, int j) {{ return {access}; }}\n"
+    kernel_text = f"__global__ void k({parameter}, float* out) {{ out[0] = cell(a, threadIdx.x, 2); }}"
+    texts = [f"{cell}{kernel_text}".encode()]
+    kernel = see_through(parse(texts[0]).kernels[0], callables_in(texts), definitions_in(texts))
+    assert not kernel.through.opaque
+    seen_through = {s.base: tuple(text_of(i).replace(" ", "") for i in s.indices) for s in kernel.subscripts}
+    indices = ("threadIdx.x+2",) if "short" in parameter else ("threadIdx.x+1", "2")
+    assert seen_through == {"out": ("0",), "a": indices}
 
 
 @pytest.mark.parametrize(
@@ -194,7 +215,7 @@ def test_the_lane_model_works_out_what_helpers_compute(index: str, stride: int) 
     [
         (
             "float v = g.clamped(x);",
-            "`g.clamped(x)` on line 41 cannot be seen through: `clamped` is more than one",
+            "`g.clamped(x)` on line 42 cannot be seen through: `clamped` is more than one",
         ),
         ("float v = g.narrow(x);", "takes `i` as `short`"),
         ("float v = g.with_default(x, y);", "without a name or with a default"),
@@ -253,7 +274,7 @@ def test_a_function_of_values_touches_no_memory_itself(statement: str, reason: s
 def test_a_pointer_in_a_structure_in_memory_has_no_known_target() -> None:
     found = [o.sentence for o in seen("q->data[x] = 1.0f;", "View<float>* q, int n").through.opaque]
     assert found == [
-        "`q->data[x]` on line 41 cannot be seen through: it goes through a pointer to a structure"
+        "`q->data[x]` on line 42 cannot be seen through: it goes through a pointer to a structure"
     ]
     assert not seen("q->ld = 1; int k = q->nx;", "View<float>* q, int n").through.opaque
 
