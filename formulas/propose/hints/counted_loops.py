@@ -7,7 +7,7 @@ of a sentence about the loop. `for` in its usual forms, and `while (i < n) { ...
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -24,6 +24,7 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
@@ -67,7 +68,8 @@ class SteppedLoop:
     `type` is empty where the counter is declared before the loop, `start` where it also has its first value from there;
     `kind` is the number that the type stands for. `statements` are those of one step. `down`: the step is subtracted.
     `sure`: the step is not negative, and nor is the counter of a loop that goes up, so that steps below one that is
-    inside the limit are inside, too. `hoisted`: the limit is read from memory.
+    inside the limit are inside, too. `hoisted`: the limit is read from memory. `most` is the limit as a number, where
+    it is one, or a constant of the program that is.
     """
 
     node: Node
@@ -83,6 +85,7 @@ class SteppedLoop:
     sure: bool
     hoisted: bool
     memory: LoopMemory = field(repr=False)
+    most: int | None = None
 
     @property
     def factor(self) -> str:
@@ -91,15 +94,22 @@ class SteppedLoop:
 
     @property
     def trips(self) -> int | None:
-        """How many steps the loop has, where its text says that in numbers."""
+        """How many steps the loop has, where its text says that in numbers and constants."""
+        if self.most is None:
+            return None
         try:
-            start, limit, step = int(self.start), int(text_of(self.limit)), int(self.step)
+            start, limit, step = int(self.start), self.most, int(self.step)
         except ValueError:
             return None
         if step <= 0 or self.relation not in ("<", "<=", ">", ">="):
             return None
         way = start - limit if self.down else limit - start
         return max(0, (way + (step if "=" in self.relation else step - 1)) // step)
+
+    @property
+    def named(self) -> bool:
+        """Whether the limit is a constant that somebody may give another value."""
+        return self.most is not None and not text_of(self.limit).isdigit()
 
     @property
     def copy_type(self) -> str:
@@ -174,7 +184,18 @@ def counted_loop(
         sure=positive and (down or begins),
         hoisted=any(n.type == "subscript_expression" for n in walk(limit)),
         memory=memory,
+        most=_number(limit, parse(source).constants if source else {}, kernel),
     )
+
+
+def _number(node: Node, constants: Mapping[str, Node], kernel: KernelSyntax) -> int | None:
+    """The value of a number, or of a constant of the file or a header that is one."""
+    if node.type == "identifier" and declared_type(text_of(node), kernel) is None:
+        named = constants.get(text_of(node), kernel.through.constants.get(text_of(node)))
+        node = named if named is not None else node
+    while node.type == "parenthesized_expression":
+        node = node.named_children[0]
+    return int(text_of(node)) if node.type == "number_literal" and text_of(node).isdigit() else None
 
 
 def continue_guard(statement: Node) -> Node | None:

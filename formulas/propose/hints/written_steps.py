@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hipscope.analysis.source.nodes import child_of, text_of
+from hipscope.analysis.source.nodes import child_of, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.hints.copied_steps import copied_steps
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop
@@ -61,19 +61,43 @@ def can_be_written(kernel: KernelSyntax, loop: SteppedLoop, times: int) -> bool:
     style = Style("  ", "", "\n", False, frozenset())
     if loop.trips is not None and loop.trips < times:
         return False
+    if _only_stores(loop):
+        return False  # nothing moves before a store: the compiler's own copies do as much, and are a line
     if loop.node.end_point.row - loop.node.start_point.row > _MOST_LINES:
         return False
     return times <= _MOST_COPIES or unrolled_steps(kernel, loop, times, style, [], "") is not None
 
 
+def _only_stores(loop: SteppedLoop) -> bool:
+    """Whether a step reads no memory and calls nothing, as in a loop that clears an array."""
+    calls = any(n.type == "call_expression" for s in loop.statements for n in walk(s))
+    uses = [s.use for s in loop.memory.subscripts]
+    return bool(uses) and not calls and all(use == "write" for use in uses)
+
+
 def _lines(kernel: KernelSyntax, loop: SteppedLoop, times: int, style: Style, outer: str) -> Iterator[str]:
-    if loop.trips is None or loop.trips % times:
+    if loop.trips is None or loop.trips % times or (loop.named and not _can_be_asserted(loop)):
         yield from _with_rest(kernel, loop, times, style, outer)
         return
+    if loop.named:
+        yield outer + _asserted(loop, times)
     start = f"{loop.type} {loop.counter} = {loop.start}".lstrip()
     yield outer + _head(loop, times, start, f"{loop.counter} {loop.relation} {text_of(loop.limit)}")
     yield from (outer + style.step + line for line in _steps(kernel, loop, times, style, [loop.counter], ""))
     yield outer + "}"
+
+
+def _can_be_asserted(loop: SteppedLoop) -> bool:
+    parent = loop.node.parent
+    return loop.relation == "<" and parent is not None and parent.type == "compound_statement"
+
+
+def _asserted(loop: SteppedLoop, times: int) -> str:
+    """What does not compile with another value of the constant, for which steps would be left."""
+    limit = text_of(loop.limit)
+    steps = limit if int(loop.start) == 0 else f"({limit} - {loop.start})"
+    said = f"the loop does {times} steps at once"
+    return f'static_assert({steps} % {times * int(loop.step)} == 0, "{said}");'
 
 
 def _with_rest(
@@ -118,9 +142,9 @@ def _all_inside(loop: SteppedLoop, times: int, limit: str) -> str:
 
 def _stays_small(loop: SteppedLoop, times: int) -> bool:
     """Whether the loop's numbers say that the counter of a later step still is an `int`."""
-    if loop.trips is None:
+    if loop.trips is None or loop.most is None:
         return False
-    return abs(int(text_of(loop.limit))) + times * int(loop.step) < _END_OF_INT
+    return loop.most + times * int(loop.step) < _END_OF_INT
 
 
 def _steps(

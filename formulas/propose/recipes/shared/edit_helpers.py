@@ -390,8 +390,15 @@ INTEGER_TYPES = frozenset(
 )
 
 
+_PLACES = re.compile(
+    r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]|hip(Thread|Block)Idx_[xyz]|hip(Block|Grid)Dim_[xyz]"
+)
+
+
 def _are_integers(operands: Iterable[Node], kernel: KernelSyntax) -> bool:
     for operand in operands:
+        if _PLACES.fullmatch(text_of(operand)):
+            continue
         if operand.type == "number_literal" and text_of(operand).isdigit():
             continue
         if operand.type == "identifier" and declared_type(text_of(operand), kernel) in INTEGER_TYPES:

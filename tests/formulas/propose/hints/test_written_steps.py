@@ -425,3 +425,63 @@ def test_what_is_loaded_first_has_the_type_as_the_program_names_it() -> None:
     text = apply_splices(source, [written_out(source, kernel, loop, 8)]).decode()
     assert "real in_at[8];" in text
     assert "double scale_at[8];" in text
+
+
+def constant(value: str, head: str = "for (int i = 0; i < STEPS; ++i)", times: int = 4) -> str:
+    """A kernel whose loop ends at a constant of the file, with steps written out."""
+    source = (
+        f"{value}\n__global__ void k(const float* a, float* out) {{\n  {head} out[i] = a[i] + 1.0f;\n}}\n"
+    ).encode()
+    (kernel,) = parse(source).kernels
+    facts = LaunchFacts(disjoint=frozenset({"a", "out"}))
+    (node,) = (n for n in walk(kernel.body_node) if n.type == "for_statement")
+    loop = counted_loop(node, kernel, facts, source)
+    assert not isinstance(loop, str)
+    return apply_splices(source, [written_out(source, kernel, loop, times)]).decode()
+
+
+@pytest.mark.parametrize("value", ["#define STEPS 8", "constexpr int STEPS = 8;", "#define STEPS (8)"])
+def test_a_loop_to_a_constant_has_no_steps_left(value: str) -> None:
+    assert (
+        constant(value).split("\n", 2)[2]
+        == """  static_assert(STEPS % 4 == 0, "the loop does 4 steps at once");
+  for (int i = 0; i < STEPS; i += 4) {  // 4 steps at once
+    float a_at[4];
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) a_at[u] = a[i + u];
+    #pragma unroll
+    for (int u = 0; u < 4; ++u) out[i + u] = a_at[u] + 1.0f;
+  }
+}
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "head", "asserted"),
+    [
+        ("#define STEPS 10", "for (int i = 2; i < STEPS; ++i)", "(STEPS - 2) % 4 == 0"),
+        ("#define STEPS 16", "for (int i = 0; i < STEPS; i += 2)", "STEPS % 8 == 0"),
+        ("#define STEPS 10", "for (int i = 0; i < STEPS; ++i)", None),
+        ("#define STEPS other(8)", "for (int i = 0; i < STEPS; ++i)", None),
+        ("#define STEPS 8", "if (out) for (int i = 0; i < STEPS; ++i)", None),
+        ("#define STEPS 7", "for (int i = 0; i <= STEPS; ++i)", None),
+    ],
+)
+def test_what_the_constant_is_taken_for_is_asserted(value: str, head: str, asserted: str | None) -> None:
+    text = constant(value, head)
+    assert ("static_assert" in text) is (asserted is not None)
+    assert asserted is None or f"static_assert({asserted}," in text
+    assert ("for (; i <" in text) is (asserted is None)
+
+
+@pytest.mark.parametrize(("body", "can"), [("tile[i] = 0.0f", False), ("tile[i] = a[i]", True)])
+def test_a_loop_that_only_stores_is_left_to_the_compiler(body: str, can: bool) -> None:
+    source = f"""__global__ void k(const float* a, float* tile, int n) {{
+  for (int i = threadIdx.x; i < n; i += 64) {body};
+}}
+""".encode()
+    (kernel,) = parse(source).kernels
+    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
+    assert not isinstance(loop, str)
+    assert can_be_written(kernel, loop, 4) is can
