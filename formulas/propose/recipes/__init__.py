@@ -56,6 +56,7 @@ from hipscope.formulas.propose.recipes import (
     wave_search,
     wave_sum,
     wave_tree,
+    wide_stores,
     wrap_around,
     xcd_remap,
     xor_swizzle,
@@ -119,14 +120,15 @@ ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
     lds_column.propose, lds_tile.propose, masked_loads.propose, prefetch.propose, register_tile.propose,
     sequential_tree.propose, uniform_table.propose, wave_search.propose, wave_sum.propose, wave_tree.propose,
-    wrap_around.propose,
+    wide_stores.propose, wrap_around.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(
     {
         cheaper_calls.propose, constant_table.propose, division.propose, dpp_shuffle.propose, fast_math.advise,
         fast_math.propose, fixed_trips.propose, float_math.propose, masked_loads.propose, native_atomic.propose,
-        reciprocal.propose, sincos.propose, skip_zeros.propose, wrap_around.propose,
+        reciprocal.propose, sincos.propose, skip_zeros.propose, wide_stores.propose,
+        wrap_around.propose,
     }
 )  # fmt: skip
 # Those whose text the host's compiler does not take.

@@ -63,6 +63,7 @@ from hipscope.formulas.propose.recipes import (
     wave_search,
     wave_sum,
     wave_tree,
+    wide_stores,
     wrap_around,
     xcd_remap,
     xor_swizzle,
@@ -78,7 +79,7 @@ BY_NAME: dict[str, Recipe] = {
             lds_column, lds_histogram, lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds,
             prefetch, reciprocal, register_cache, register_sum, register_tile, restrict, scalar_replacement,
             sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search, wave_sum,
-            wave_tree, wrap_around, xcd_remap, xor_swizzle,
+            wave_tree, wide_stores, wrap_around, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,
