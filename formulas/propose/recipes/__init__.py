@@ -48,6 +48,7 @@ from hipscope.formulas.propose.recipes import (
     scalar_replacement,
     sequential_tree,
     sincos,
+    sink_stores,
     skip_zeros,
     tile_transpose,
     uniform_table,
@@ -119,8 +120,8 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
 ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
     lds_column.propose, lds_tile.propose, masked_loads.propose, prefetch.propose, register_tile.propose,
-    sequential_tree.propose, uniform_table.propose, wave_search.propose, wave_sum.propose, wave_tree.propose,
-    wide_stores.propose, wrap_around.propose,
+    sequential_tree.propose, sink_stores.propose, uniform_table.propose, wave_search.propose,
+    wave_sum.propose, wave_tree.propose, wide_stores.propose, wrap_around.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

@@ -55,6 +55,7 @@ from hipscope.formulas.propose.recipes import (
     scalar_replacement,
     sequential_tree,
     sincos,
+    sink_stores,
     skip_zeros,
     tile_transpose,
     uniform_table,
@@ -78,8 +79,8 @@ BY_NAME: dict[str, Recipe] = {
             fewer_workgroups, fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds,
             lds_column, lds_histogram, lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds,
             prefetch, reciprocal, register_cache, register_sum, register_tile, restrict, scalar_replacement,
-            sequential_tree, sincos, skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search, wave_sum,
-            wave_tree, wide_stores, wrap_around, xcd_remap, xor_swizzle,
+            sequential_tree, sincos, sink_stores, skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search,
+            wave_sum, wave_tree, wide_stores, wrap_around, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,
