@@ -158,9 +158,12 @@ class Unit:
 
 def _arguments(command: SourceCommand, library: Library) -> Sequence[str]:
     headers = str(library.resource_directory)
+    # Templates that the first headers use are instantiated with them: left over for later, some (`<memory>` of C++20)
+    # make the library crash as it keeps these headers, and the process with it.
     return (
         "-x", "hip", *command.flags, "--cuda-device-only", "-nogpulib", "-resource-dir", headers,
-        "-ferror-limit=0", "-working-directory", str(command.directory), "-Wno-unused-command-line-argument",
+        "-fpch-instantiate-templates", "-ferror-limit=0", "-working-directory", str(command.directory),
+        "-Wno-unused-command-line-argument",
     )  # fmt: skip
 
 

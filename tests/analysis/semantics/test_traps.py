@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -489,3 +491,34 @@ def test_an_answer_stays_when_its_unit_is_read_again(read: Reader) -> None:
     read("__global__ void other(int* q) { q[3] = 4; }")
 
     assert repr(dataclasses.astuple(one(first).accesses[0])) == before
+
+
+# --- 14: headers whose templates the library cannot leave for later ---------------------------------------------------
+
+READS = """
+import sys
+from pathlib import Path
+from hipscope.analysis.semantics.meaning import Units
+from hipscope.analysis.semantics.records import Library
+from hipscope.analysis.source.texts import SourceTexts
+from tests.analysis.semantics.conftest import command_for
+
+library, headers, file = map(Path, sys.argv[1:])
+units = Units(Library(library, headers, False))
+command = command_for(file, "-std=c++20")
+print(len(units.meaning(SourceTexts(), command, ()).named("k")))
+file.write_text(file.read_text().replace("= 1", "= 2"))
+print(len(units.meaning(SourceTexts(), command, ()).named("k")))
+"""
+
+
+def test_headers_of_later_standards_do_not_end_the_process(units: Units, tmp_path: Path) -> None:
+    file = tmp_path / "memory.hip"
+    file.write_text("#include <memory>\n__global__ void k(int* p) { p[0] = 1; }\n")
+    library = units.library
+    asked = subprocess.run(
+        [sys.executable, "-c", READS, library.path, library.resource_directory, file],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+
+    assert (asked.returncode, asked.stdout.split()) == (0, ["1", "1"]), asked.stderr
