@@ -12,6 +12,8 @@ from typing import Literal
 
 from tree_sitter import Node
 
+from hipscope.analysis.source.thread_dependence import Divergence
+
 
 @dataclass(frozen=True)
 class Span:
@@ -72,7 +74,7 @@ class Barrier:
     """A workgroup barrier; `divergent` says why not all threads may reach it, or is None."""
 
     span: Span
-    divergent: str | None
+    divergent: Divergence | None
 
 
 @dataclass(frozen=True)

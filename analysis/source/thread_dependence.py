@@ -155,15 +155,27 @@ def _condition_around(
     return None
 
 
+@dataclass(frozen=True)
+class Divergence:
+    """Why not every thread of a workgroup may reach a place equally often: it stands under `condition`, or threads may
+    have left under it by `word` (`return`, `break`, `continue`). `sentence` says so.
+    """
+
+    sentence: str
+    condition: str
+    word: str = ""
+
+
 def divergence(
     barrier: Node,
     body: Node,
     dependent: AbstractSet[str],
     uniform: AbstractSet[tuple[str, int]] = frozenset(),
-) -> str | None:
+) -> Divergence | None:
     """Why not every thread of the workgroup may reach this barrier equally often, or None."""
     if (condition := _condition_around(barrier, body, dependent, uniform)) is not None:
-        return f"it stands under the thread-dependent condition `{squeeze(text_of(condition))}`"
+        text = squeeze(text_of(condition))
+        return Divergence(f"it stands under the thread-dependent condition `{text}`", text)
     enclosing = {n.id for n in ancestors(barrier, body) if n.type in LOOPS}
     for node in walk(body):
         leaves = node.type == "return_statement" and node.start_byte < barrier.start_byte
@@ -172,5 +184,6 @@ def divergence(
             leaves = loop is not None and loop.id in enclosing
         if leaves and (condition := _condition_around(node, body, dependent, uniform)) is not None:
             word = text_of(node).rstrip(";").split()[0]
-            return f"threads may have left by the `{word}` on line {node.start_point.row + 1}"
+            sentence = f"threads may have left by the `{word}` on line {node.start_point.row + 1}"
+            return Divergence(sentence, squeeze(text_of(condition)), word)
     return None

@@ -103,22 +103,24 @@ def _joined(findings: Sequence[Finding], min_share: float) -> list[Finding]:
     """What one formula finds in one kernel; lines that have `min_share` only together are one finding, on the line with
     most of it.
     """
-    small = sorted((f for f in findings if 0 < f.share < min_share), key=lambda f: -f.share)
+    small = sorted((f for f in findings if _LEAST <= f.share < min_share), key=lambda f: -f.share)
     together = min(1.0, sum(f.share for f in small))
     if len(small) < _SEVERAL or together < min_share:
         return list(findings)
     first, *others = small
     places = [Related(f.file, f.line, f"{f.share:.1%} of the time here") for f in others[:_NAMED]]
+    more = "1 more line" if len(others) == 1 else f"{len(others)} more lines"
     joined = replace(
         first,
         share=together,
-        message=f"{first.message}; with {len(others)} more lines like it, {together:.0%} of the time together",
+        message=f"{first.message}; with {more} like it, {together:.0%} of the time together",
         related=(*first.related, *places),
     )
     return [*(f for f in findings if f not in small), joined]
 
 
 _SEVERAL = 2  # lines
+_LEAST = 0.0005  # of the time: less would be named with 0.0 %
 _NAMED = 5  # of the other lines
 
 

@@ -31,7 +31,7 @@ from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.directives import directive_reasons
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons, open_end
-from hipscope.formulas.judge.guard_stores import store_reasons
+from hipscope.formulas.judge.guard_stores import barrier_reasons, store_reasons
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
 
 ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
@@ -72,7 +72,7 @@ def check_source(
         *_signature_reasons(kernel, changed, disjoint),
         *_denied_reasons(kernel, changed, added),
         *_hidden_reasons((original, kernel), (candidate, changed), added, headers),
-        *_barrier_reasons(kernel, changed),
+        *barrier_reasons(kernel, changed),
         *store_reasons(kernel, changed),
         *helper_reasons(original, added),
         *directive_reasons(
@@ -503,21 +503,6 @@ def _waits(loop: Node) -> bool:
     return condition is not None and any(
         (called(n) or "").startswith(("atomic", "__hip_atomic", "__atomic")) for n in walk(condition)
     )
-
-
-def _barrier_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
-    known = Counter(b.divergent for b in before.barriers if b.divergent is not None)
-    reasons = []
-    for barrier in after.barriers:
-        if barrier.divergent is None:
-            continue
-        if known[barrier.divergent] > 0:
-            known[barrier.divergent] -= 1
-            continue
-        reasons.append(
-            f"not all threads of a workgroup reach the barrier on line {barrier.span.line}: {barrier.divergent}"
-        )
-    return reasons
 
 
 def _abi_reasons(before: KernelMetadata, after: KernelMetadata) -> list[str]:

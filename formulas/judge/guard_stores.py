@@ -1,18 +1,25 @@
-"""What a kernel writes to and how precisely it computes, as far as its text shows: what a rewrite may not lose.
+"""What a kernel writes to, how precisely it computes and where its threads wait, as far as its text shows: what a
+rewrite may not lose, and which barriers it may not gain.
 
 Takes the kernel before and after, gives sentences that say why the rewrite is refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Collection
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.number_types import SMALL_FLOATS
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.source.thread_dependence import Divergence
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBER_OF_WORKGROUP = re.compile(r"\b(?:blockIdx\s*\.\s*[xyz]|hipBlockIdx_[xyz])\b")
+_ANY = "#"
 _KEPT_CALLS = {"printf": "prints", "assert": "asserts", "__builtin_trap": "traps", "abort": "aborts"}
 
 
@@ -106,3 +113,29 @@ def _is_array(declaration: Node) -> bool:
 def _checks(kernel: KernelSyntax) -> Counter[str]:
     calls = (called(n) or "" for n in walk(kernel.body_node) if n.type == "call_expression")
     return Counter(_KEPT_CALLS[name] for name in calls if name in _KEPT_CALLS)
+
+
+def barrier_reasons(before: KernelSyntax, after: KernelSyntax) -> list[str]:
+    """A sentence for each barrier that only some threads reach, beyond those of the kernel before: these are known by
+    the condition, whatever line they are on now, and whatever the workgroup's number is called there.
+    """
+    old_names = set(_WORD.findall(text_of(before.body_node)))
+    new_names = set(_WORD.findall(text_of(after.body_node))) - old_names
+    known = Counter(_cause(b.divergent, ()) for b in before.barriers if b.divergent is not None)
+    reasons = []
+    for barrier in after.barriers:
+        if barrier.divergent is None:
+            continue
+        cause = _cause(barrier.divergent, new_names)
+        if known[cause] > 0:
+            known[cause] -= 1
+            continue
+        why = barrier.divergent.sentence
+        reasons.append(f"not all threads of a workgroup reach the barrier on line {barrier.span.line}: {why}")
+    return reasons
+
+
+def _cause(divergent: Divergence, new_names: Collection[str]) -> tuple[str, str]:
+    """What a divergence is known by: how threads part, and where; a new name may stand for the workgroup's number."""
+    text = _NUMBER_OF_WORKGROUP.sub(_ANY, divergent.condition)
+    return divergent.word, _WORD.sub(lambda word: _ANY if word[0] in new_names else word[0], text)

@@ -337,6 +337,16 @@ def test_what_is_small_on_each_line_and_large_together_is_one_finding() -> None:
     assert (found, len(hints)) == ([], 6)
 
 
+def test_a_line_with_none_of_the_time_is_not_named_beside_others() -> None:
+    def load(line: int, stall: float) -> Instruction:
+        return lds_load(200, stall).model_copy(update={"source": (Frame(file="/k.hip", line=line),)})
+
+    profile = profile_of(load(10, 2400), load(11, 2300), load(12, 1), other(40000), time_ns=1)
+    (finding,) = detect_all(profile, SourceTexts(), formulas=["bankConflict"])
+    assert "with 1 more line like it" in finding.message
+    assert [(r.line, r.message) for r in finding.related if r.file] == [(11, "2.5% of the time here")]
+
+
 def test_lines_that_the_l1_has_are_not_waste() -> None:
     def load(hits: float) -> Instruction:
         found = global_load(800, 4000)
