@@ -6,6 +6,7 @@ whose name ends in `.zst` is packed; names without that ending stand for it, too
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import zlib
@@ -91,6 +92,27 @@ def read_checked(path: Path, checks: Mapping[str, FileCheck]) -> bytes:
     return data
 
 
+def check_plain(path: Path, checks: Mapping[str, FileCheck]) -> bool:
+    """Whether the capture has this file as it is, not packed. Raises CaptureDamaged when it was changed since."""
+    check = checks.get(path.name)
+    if check is None or check.size == 0:
+        return False
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            key = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, check.crc)
+            if key in _sound:
+                return True
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                sound = len(data) == check.size and zlib.crc32(data) == check.crc
+    except (OSError, ValueError) as error:
+        raise CaptureDamaged(f"{path}: {error}") from error
+    if not sound:
+        raise CaptureDamaged(f"{path}: damaged")
+    _sound.add(key)
+    return True
+
+
 def recorded(directory: Path, name: str) -> bool:
     """Whether the capture has a file of that name, packed or not."""
     return (directory / name).exists() or (directory / (name + PACKED)).exists()
@@ -109,15 +131,15 @@ def _unpacked(path: Path, data: bytes, size: int) -> bytes:
     return content
 
 
-def seal(directory: Path, shared: Mapping[str, FileCheck] | None = None) -> None:
+def seal(directory: Path, known: Mapping[str, FileCheck] | None = None) -> None:
     """Write `checksums` for what now lies in the directory: for a dispatch that was derived from another one.
 
-    `shared` are the files that both have, with what the other one says of them.
+    `known` are files of which the checksum is known, as another dispatch has them, too.
     """
     text = f"{FORMAT} {VERSION}\n"
     for path in sorted(directory.iterdir()):
         if path.name != FILE and path.is_file():
-            check = (shared or {}).get(path.name) or _check(path)
+            check = (known or {}).get(path.name) or _check(path)
             text += f"{check.crc:08x} {check.size} {path.name}\n"
     (directory / FILE).write_text(f"{text}end {zlib.crc32(text.encode()):08x}\n")
 

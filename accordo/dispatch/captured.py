@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hipscope.analysis.errors import HipscopeError
-from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums, recorded
+from hipscope.emulator.captures import CaptureDamaged, check_plain, read_checked, read_checksums, recorded
 
 
 class CaptureUnreadable(HipscopeError):
@@ -39,6 +41,12 @@ class CapturedBuffer:
     def before(self) -> bytes:
         """The contents just before the dispatch. Raises CaptureUnreadable when they are not what was recorded."""
         return _contents(self.before_file, self.size)
+
+    def mapped(self) -> NDArray[np.uint8]:
+        """The same, read where it is looked at if it lies in a file of its own."""
+        if _lies_plain(self.before_file) and self.before_file.stat().st_size == self.size:
+            return np.memmap(self.before_file, dtype=np.uint8, mode="r")
+        return np.frombuffer(self.before(), dtype=np.uint8)
 
     def after(self) -> bytes:
         """The contents just after the dispatch, as the program's own run left them. Raises CaptureUnreadable."""
@@ -235,6 +243,13 @@ def _code_object(directory: Path, digest: str) -> Path:
         if path.exists():
             return path
     raise CaptureUnreadable(f"{directory}: the code object {digest} is missing", "profile the program again")
+
+
+def _lies_plain(path: Path) -> bool:
+    try:
+        return check_plain(path, read_checksums(path.parent))
+    except CaptureDamaged as error:
+        raise CaptureUnreadable(str(error), "profile the program again") from error
 
 
 def _contents(path: Path, size: int | None) -> bytes:

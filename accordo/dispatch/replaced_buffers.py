@@ -7,13 +7,17 @@ few workgroups reads little of a large buffer, and most trials are such launches
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.accordo.dispatch.access_map import PAGE, read_runs
+
+Parts = Sequence[tuple[int, NDArray[np.uint8]]]
+"""Bytes of a buffer, and where they begin."""
 
 _RUNS = ".runs"
 _WORTH_PARTS = 1 << 20  # bytes
@@ -41,17 +45,26 @@ def replaced_contents(path: Path, captured: Callable[[], bytes]) -> bytes:
 
 
 def write_replacement(
-    inputs: Path, buffer: int, data: NDArray[np.uint8], captured: NDArray[np.uint8]
+    inputs: Path, buffer: int, captured: NDArray[np.uint8], parts: Parts | NDArray[np.uint8]
 ) -> None:
-    """Write down that a buffer holds `data` instead of what was captured."""
-    runs = _differing(data, captured) if len(data) >= _WORTH_PARTS else None
-    if runs is None or sum(end - start for start, end in runs) > len(data) // 2:
-        (inputs / f"buffer_{buffer}.before").write_bytes(data.data)
-        return
-    with (inputs / f"buffer_{buffer}{_RUNS}").open("wb") as file:
-        for start, end in runs:
-            file.write(struct.pack("<QQ", start, end - start))
-            file.write(data[start:end].data)
+    """Write down what a buffer holds instead of what was captured: all of it, or parts that do not overlap."""
+    listed = [(0, parts)] if isinstance(parts, np.ndarray) else sorted(parts, key=itemgetter(0))
+    if len(captured) >= _WORTH_PARTS:
+        runs = [
+            (at + start, part[start:end])
+            for at, part in listed
+            for start, end in _differing(part, captured[at : at + len(part)])
+        ]
+        if sum(len(part) for _, part in runs) <= len(captured) // 2:
+            with (inputs / f"buffer_{buffer}{_RUNS}").open("wb") as file:
+                for at, part in runs:
+                    file.write(struct.pack("<QQ", at, len(part)))
+                    file.write(np.ascontiguousarray(part).data)
+            return
+    data = captured.copy()
+    for at, part in listed:
+        data[at : at + len(part)] = part
+    (inputs / f"buffer_{buffer}.before").write_bytes(data.data)
 
 
 def _differing(data: NDArray[np.uint8], captured: NDArray[np.uint8]) -> list[tuple[int, int]]:

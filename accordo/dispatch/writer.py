@@ -7,21 +7,26 @@ same is shared with the captured dispatch, not copied.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.emulator.captures import PACKED, read_checksums, seal, share
+from hipscope.emulator.captures import PACKED, FileCheck, read_checksums, seal, share
 
 _META = "meta.json"
+
+Part = bytes | memoryview
+Contents = Part | tuple[Part, ...]
+"""What a file holds, in parts that follow each other."""
 
 
 def write_dispatch(
     derived: CapturedDispatch,
     folder: Path,
     kernarg: bytes,
-    contents: Mapping[str, bytes],
+    contents: Mapping[str, Contents],
     meta: Mapping[str, object] | None = None,
 ) -> CapturedDispatch:
     """Write `derived`, whose `directory` is still the captured one's, with its own code object and these arguments.
@@ -40,19 +45,28 @@ def write_dispatch(
     }
     for name in shared:
         share(captured / name, folder / name)
-    for name, data in contents.items():
-        (folder / name).write_bytes(data)
+    written = {name: _write(folder / name, data) for name, data in contents.items()}
     (folder / "kernarg.bin").write_bytes(kernarg)
     if not (folder / "code_object.co").exists():
         share(derived.code_object, folder / "code_object.co")
     (folder / _META).write_text(json.dumps(_described(derived) | dict(meta or {})), encoding="utf-8")
-    seal(folder, shared)
+    seal(folder, shared | written)
     return replace(
         derived,
         directory=folder,
         buffers=tuple(replace(b, before_file=folder / b.before_file.name) for b in derived.buffers),
         variables=tuple(replace(v, before_file=folder / v.before_file.name) for v in derived.variables),
     )
+
+
+def _write(path: Path, data: Contents) -> FileCheck:
+    """Write the file; its checksum is taken of what was meant, not of what is read back."""
+    crc, size = 0, 0
+    with path.open("wb") as file:
+        for part in data if isinstance(data, tuple) else (data,):
+            file.write(part)
+            crc, size = zlib.crc32(part, crc), size + len(part)
+    return FileCheck(crc, size)
 
 
 def _described(derived: CapturedDispatch) -> dict[str, object]:

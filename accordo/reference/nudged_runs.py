@@ -167,9 +167,8 @@ def nudged_inputs(run: ReferenceRun, seed: int, way: int, folder: Path, steps: S
             part = bytes(data[segment.start : segment.end])
             data[segment.start : segment.end] = nudged(part, way, rng, steps)
         if data != captured:
-            write_replacement(
-                folder, buffer.index, *(np.frombuffer(d, dtype=np.uint8) for d in (data, captured))
-            )
+            now, was = (np.frombuffer(d, dtype=np.uint8) for d in (data, captured))
+            write_replacement(folder, buffer.index, was, now)
     return folder
 
 

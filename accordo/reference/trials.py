@@ -15,6 +15,7 @@ from pathlib import Path
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.element_types import Pointees, pieces_of
 from hipscope.accordo.dispatch.guessed_types import with_guesses
+from hipscope.accordo.dispatch.replaced_buffers import replacement
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
 from hipscope.accordo.model.defences import Defence
@@ -42,6 +43,7 @@ from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.launch_variants import launch_variants
 from hipscope.analysis.errors import Cancelled
+from hipscope.emulator.captures import share
 from hipscope.emulator.sanitize import Defect, SanitizerReport
 
 SEEDS = (1, 2)
@@ -92,21 +94,33 @@ def plan(
             planned += _with_inputs(captured, _guessed(captured), number, settings, work, named)
         else:
             planned += _with_inputs(part, guessed, number, settings, work, named)
-    contents = fresh_inputs.other_unread(part.dispatch.buffers, part.pieces, part.access)
-    for buffer in part.dispatch.buffers:
-        fresh = work / f"inputs_{fresh_inputs.SCALED_AGAIN}" / f"buffer_{buffer.index}.before"
-        if all(s.element.kind == "float" for s in guessed[buffer.index]) and fresh.exists():
-            contents[buffer.index] = fresh.read_bytes()
+    unread = _unread(part, guessed, work)
     variants = launch_variants(
         part.dispatch,
         parameters,
         work / "launches",
         odd=settings.odd_workgroups,
         larger=settings.larger_workgroups,
-        contents=contents,
     )
-    planned += [Planned(v.defence, v.label, v.dispatch, None) for v in variants]
+    planned += [
+        Planned(v.defence, v.label, v.dispatch, unread if v.defence == "turned_flags" else None)
+        for v in variants
+    ]
     return [p for p in planned if p.defence not in settings.skipped]
+
+
+def _unread(part: ReferenceRun, guessed: Pieces, work: Path) -> Path | None:
+    """Other contents for launches with a turned flag: it may be what makes the kernel read them, or matter only for
+    some of them. None where there are none.
+    """
+    folder = work / "unread"
+    count = fresh_inputs.write_unread(part.dispatch.buffers, part.pieces, part.access, folder)
+    for buffer in part.dispatch.buffers:
+        fresh = replacement(work / f"inputs_{fresh_inputs.SCALED_AGAIN}", buffer.index)
+        if fresh is not None and all(s.element.kind == "float" for s in guessed[buffer.index]):
+            share(fresh, folder / fresh.name)
+            count += 1
+    return folder if count else None
 
 
 def plan_variant(captured: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:

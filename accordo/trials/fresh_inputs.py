@@ -9,6 +9,7 @@ numbers; in one trial a single element of each input changes, and in two some ge
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -67,6 +68,7 @@ _PAIRED, _FEW_PAIRED = 4, 6
 _FAR = 120.0  # where single precision has no exponential left
 _MUCH_LARGER = 1e3
 _MARGIN = 16  # pages
+_LARGE_BUFFER = 1 << 26  # bytes
 _LARGE_INTEGER = 1 << 20  # beyond any LDS, so that an index is seen to be one
 _LARGER_INTEGER = 1 << 29  # a few of one sign do not fit into 32 bits together
 _RUN = 48  # large integers of one sign side by side
@@ -101,15 +103,18 @@ def write_fresh_inputs(
         chosen = [s for s in pieces[buffer.index] if _replaceable(s, touched, trial)]
         if not chosen:
             continue
-        captured = np.frombuffer(buffer.before(), dtype=np.uint8)
-        data = captured.copy()
+        captured = buffer.mapped()
+        # Of a large buffer only parts are looked at, unless elements lie among others.
+        data = captured.copy() if any(s.stride is not None for s in chosen) else None
+        parts: list[tuple[int, NDArray[np.uint8]]] = []
         changed = False
         for segment in chosen:
             places = _places(segment, touched)
-            window = np.concatenate([touched.whole[place].reshape(-1) for place in places])
+            window = np.concatenate([_bits(touched, place) for place in places])
             if not (window & READ).any():
                 continue
-            old = np.concatenate([data[place].reshape(-1) for place in places])
+            known = captured if data is None else data
+            old = np.concatenate([known[place].reshape(-1) for place in places])
             if trial == RENAMED:
                 fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
             else:
@@ -121,12 +126,23 @@ def write_fresh_inputs(
             changed = changed or not np.array_equal(fresh, old)
             at = 0
             for place in places:
-                shape = data[place].shape
-                data[place] = fresh[at : (at := at + int(np.prod(shape)))].reshape(shape)
+                shape = known[place].shape
+                part = fresh[at : (at := at + math.prod(shape))]
+                if data is not None:
+                    data[place] = part.reshape(shape)
+                elif isinstance(place, slice):
+                    parts.append((place.start, part))
         if changed:
-            write_replacement(directory, buffer.index, data, captured)
+            write_replacement(directory, buffer.index, captured, parts if data is None else data)
             count += 1
     return count
+
+
+def _bits(touched: AccessMap, place: slice | NDArray[np.intp]) -> NDArray[np.uint8]:
+    """How a launch accesses the bytes there."""
+    if isinstance(place, slice):
+        return touched.window(place.start, place.stop)
+    return np.asarray(touched.whole[place]).reshape(-1)
 
 
 def _names(
@@ -142,7 +158,7 @@ def _names(
         kind, bits = np.dtype(f"<u{size}"), 8 * size
         smallest = min(
             (
-                int(np.frombuffer(b.before()[s.start : s.end], dtype=kind).min())
+                int(b.mapped()[s.start : s.end].view(kind).min())
                 for b in buffers
                 for s in pieces[b.index]
                 if s.element.kind == "integer" and s.element.size == size
@@ -156,38 +172,55 @@ def _names(
     return found
 
 
-def other_unread(
+def write_unread(
     buffers: tuple[CapturedBuffer, ...],
     pieces: Mapping[int, tuple[Segment, ...]],
     access: Mapping[int, AccessMap],
-) -> dict[int, bytes]:
-    """By buffer other contents for those that a launch does not read: another launch may, and often they hold zeros."""
+    directory: Path,
+) -> int:
+    """Write a replacement of each buffer that a launch does not read; returns how many. Another launch may read them,
+    and often they hold zeros.
+
+    Of a large one, only what lies around what the launch writes is replaced.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng([0x5EED, UPDATED])
-    found = {}
+    count = 0
     for buffer in buffers:
-        if access[buffer.index].any(READ) or all(s.element.kind == "bytes" for s in pieces[buffer.index]):
+        touched = access[buffer.index]
+        known = [s for s in pieces[buffer.index] if s.element.kind != "bytes"]
+        if touched.any(READ) or not known:
             continue
-        data = np.frombuffer(buffer.before(), dtype=np.uint8).copy()
-        for segment in pieces[buffer.index]:
-            if segment.element.kind != "bytes":
-                raw = data[segment.start : segment.end].view(f"<u{segment.element.size}")
-                fresh = _updated(raw, segment.element, generator)
-                data[segment.start : segment.end] = np.frombuffer(fresh, dtype=np.uint8)
-        found[buffer.index] = data.tobytes()
-    return found
+        captured = buffer.mapped()
+        parts = []
+        for segment in known:
+            if buffer.size <= _LARGE_BUFFER:
+                places = [slice(segment.start, segment.end)]
+            else:
+                places = _surroundings(segment, touched, WRITTEN)
+            for place in places:
+                size = (place.stop - place.start) // segment.element.size * segment.element.size
+                raw = captured[place.start : place.start + size].view(f"<u{segment.element.size}")
+                fresh = np.frombuffer(_updated(raw, segment.element, generator), dtype=np.uint8)
+                parts.append((place.start, fresh))
+        write_replacement(directory, buffer.index, captured, parts)
+        count += 1
+    return count
 
 
 def _places(segment: Segment, touched: AccessMap) -> Sequence[slice | NDArray[np.intp]]:
     """Where the elements lie that are replaced: parts of the buffer, or for each element the places of its bytes."""
     if segment.stride is None:
-        return _surroundings(segment, touched)
+        return _surroundings(segment, touched, READ)
     starts = np.arange(segment.start, segment.end - segment.element.size + 1, segment.stride)
     return [starts[:, None] + np.arange(segment.element.size)]
 
 
-def _surroundings(segment: Segment, touched: AccessMap) -> list[slice]:
-    """The pages of a segment that are read, one more on both sides of each, and some more at both ends."""
-    read = touched.pages(READ, segment.start, segment.end)
+def _surroundings(segment: Segment, touched: AccessMap, bits: int) -> list[slice]:
+    """The pages of a segment that are accessed so, one more on both sides of each, and some more at both ends."""
+    read = touched.pages(bits, segment.start, segment.end)
+    if not read.any():
+        return []
     near = read.copy()
     near[1:] |= read[:-1]
     near[:-1] |= read[1:]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.code_properties import asked_dimensions, largest_workgroup
-from hipscope.accordo.dispatch.writer import write_dispatch
+from hipscope.accordo.dispatch.writer import Contents, write_dispatch
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.device_variables import other_value
 from hipscope.accordo.trials.moved_buffers import relocated
@@ -96,17 +96,14 @@ def launch_variants(
     *,
     odd: bool = False,
     larger: bool = True,
-    contents: Mapping[int, bytes] | None = None,
 ) -> list[Variant]:
-    """The variants. `types` are the parameter types, to know the integers among the arguments. `contents` has, by
-    buffer, others than the captured ones for launches with a turned flag: it may be what makes the kernel read them, or
-    matter only for some of them.
+    """The variants. `types` are the parameter types, to know the integers among the arguments.
 
     `larger` asks for larger workgroups, which a kernel for one program need not be made for. `odd` also asks for very
     small workgroups and for some that are no power of two: only for kernels whose threads do not work together.
     """
     found = [Variant("relocation", "buffers at other addresses", relocated(dispatch, folder / "moved"))]
-    found += _other_arguments(dispatch, types, folder, contents or {})
+    found += _other_arguments(dispatch, types, folder)
     found += _other_shapes(dispatch, folder, odd)
     kernarg, copies = pointers_apart(dispatch, types)
     if copies:
@@ -123,19 +120,14 @@ def launch_variants(
     return found + (_larger_workgroups(dispatch, folder) if larger else [])
 
 
-def _other_arguments(
-    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, others: Mapping[int, bytes]
-) -> list[Variant]:
+def _other_arguments(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:
     found = []
     for number, other in enumerate(other_arguments(dispatch, types)):
         at = folder / f"arguments_{number}"
         if other.longer:
             made = relocated(dispatch, at, longer=True, kernarg=other.kernarg)
         else:
-            contents = others if other.defence == "turned_flags" else {}
-            made = _write(
-                dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg, _Memory(buffers=contents)
-            )
+            made = _write(dispatch, at, dispatch.workgroup, _groups(dispatch), other.kernarg)
         found.append(Variant(other.defence, other.label, made))
     return found
 
@@ -233,10 +225,9 @@ def _shortened(workgroup: Shape, eighths: int) -> Shape:
 
 @dataclass(frozen=True)
 class _Memory:
-    """What memory holds other than the captured: device variables and buffers by index, and buffers that are added."""
+    """What memory holds other than the captured: device variables by index, and buffers that are added."""
 
     variables: Mapping[int, bytes] = field(default_factory=dict)
-    buffers: Mapping[int, bytes] = field(default_factory=dict)
     copies: Sequence[Copy] = ()
 
 
@@ -252,8 +243,9 @@ def _write(
     memory = memory or _Memory()
     x, y, z = (n * size for n, size in zip(groups, workgroup, strict=True))
     added = [replace(c.buffer, before_file=folder / f"buffer_{c.buffer.index}.before") for c in memory.copies]
-    contents = {f"global_{index}.before": value for index, value in memory.variables.items()}
-    contents |= {f"buffer_{index}.before": value for index, value in memory.buffers.items()}
+    contents: dict[str, Contents] = {
+        f"global_{index}.before": value for index, value in memory.variables.items()
+    }
     contents |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in memory.copies}
     derived = replace(dispatch, grid=(x, y, z), workgroup=workgroup, buffers=(*dispatch.buffers, *added))
     return write_dispatch(derived, folder, dispatch.kernarg() if kernarg is None else kernarg, contents)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.dispatch.writer import write_dispatch
+from hipscope.accordo.dispatch.writer import Contents, write_dispatch
 
 _PAGE = 4096
 _GAP = 1 << 20
+_WORDS = 1 << 16  # looked at together: what is between stays in the cache
 _SKEW = 256  # what hipMalloc aligns to: no candidate may count on more
 
 
@@ -35,17 +37,17 @@ def relocated(
     `kernarg` replaces the captured arguments (with the captured addresses in them).
     """
     moves, sizes = _places(dispatch, longer)
-    contents: dict[str, bytes] = {}
+    contents: dict[str, Contents] = {}
     buffers = []
     for buffer, move in zip(dispatch.buffers, moves, strict=True):
-        before = buffer.before()
+        before = buffer.mapped()
         data, size = _moved(before, moves), sizes[buffer.index]
         if size != len(data) or data is not before:
             contents[buffer.before_file.name] = _lengthened(data, size)
         buffers.append(replace(buffer, address=move.new, size=size))
     for variable in dispatch.variables:
-        contents[variable.before_file.name] = _moved(variable.before(), moves)
-    arguments = _moved(dispatch.kernarg() if kernarg is None else kernarg, moves)
+        contents[variable.before_file.name] = _moved_bytes(variable.before(), moves)
+    arguments = _moved_bytes(dispatch.kernarg() if kernarg is None else kernarg, moves)
     return write_dispatch(replace(dispatch, buffers=tuple(buffers)), folder, arguments, contents)
 
 
@@ -62,25 +64,32 @@ def _places(dispatch: CapturedDispatch, longer: bool) -> tuple[list[_Move], dict
     return [found[b.index] for b in dispatch.buffers], sizes
 
 
-def _moved(data: bytes, moves: Sequence[_Move]) -> bytes:
+def _moved_bytes(data: bytes, moves: Sequence[_Move]) -> bytes:
+    return _moved(np.frombuffer(data, dtype=np.uint8), moves).tobytes()
+
+
+def _moved(data: NDArray[np.uint8], moves: Sequence[_Move]) -> NDArray[np.uint8]:
     """The bytes with every aligned 8-byte word that is an address in a buffer led to the new place.
 
     The same object when there is no such word.
     """
     whole = len(data) // 8 * 8
-    original = np.frombuffer(data, dtype="<u8", count=whole // 8)
+    original = data[:whole].view("<u8")
     lowest = min((m.old for m in moves), default=0)
     highest = max((m.old + max(1, m.size) for m in moves), default=0)
-    if not ((original >= lowest) & (original < highest)).any():
+    if not any(
+        ((part >= lowest) & (part < highest)).any()
+        for part in (original[at : at + _WORDS] for at in range(0, len(original), _WORDS))
+    ):
         return data
     words = original.copy()
     for move in moves:
         inside = (original >= move.old) & (original < move.old + max(1, move.size))
         words[inside] = original[inside] - np.uint64(move.old) + np.uint64(move.new)
-    return words.tobytes() + data[whole:]
+    return np.concatenate([words.view(np.uint8), data[whole:]])
 
 
-def _lengthened(data: bytes, size: int) -> bytes:
+def _lengthened(data: NDArray[np.uint8], size: int) -> Contents:
     """The bytes, and as many of them again as it takes."""
     repeats, rest = divmod(size, max(1, len(data)))
-    return data * repeats + data[:rest]
+    return (*[data.data] * repeats, data[:rest].data)

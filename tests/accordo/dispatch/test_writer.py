@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set, read_dispatch
-from hipscope.accordo.dispatch.writer import write_dispatch
+import pytest
+
+from hipscope.accordo.dispatch.captured import (
+    CapturedDispatch,
+    CaptureUnreadable,
+    read_capture_set,
+    read_dispatch,
+)
+from hipscope.accordo.dispatch.writer import Contents, write_dispatch
 from tests.accordo.conftest import KERNEL, write_capture
 
 
@@ -42,3 +49,20 @@ def test_what_was_written_reads_back_as_what_was_asked_for(tmp_path: Path) -> No
     assert [b.before() for b in again.buffers] == [first.before(), second.before() + b"more", first.before()]
     assert again.kernarg() == b"\1" * 24
     assert again.code_object.read_bytes() == old.code_object.read_bytes()
+
+
+def test_memory_is_looked_at_in_parts_and_a_change_in_it_is_seen(tmp_path: Path) -> None:
+    old = captured(tmp_path)
+    first, second = old.buffers
+    contents: dict[str, Contents] = {
+        "buffer_0.before": (first.before(), b"more"),
+        "buffer_1.before": b"y" * second.size,
+    }
+    longer = replace(old, buffers=(replace(first, size=first.size + 4), second))
+    new = write_dispatch(longer, tmp_path / "new", old.kernarg(), contents)
+    assert new.buffers[0].mapped().tobytes() == first.before() + b"more"
+    damaged = new.buffers[1]
+    damaged.before_file.write_bytes(b"z" * second.size)
+    for read in (damaged.mapped, damaged.before):
+        with pytest.raises(CaptureUnreadable, match="damaged"):
+            read()

@@ -139,7 +139,7 @@ def test_inputs_in_parts_are_the_same_as_whole_ones(
         other[-3:] = 11
         for folder in folders:
             folder.mkdir(exist_ok=True)
-            write_replacement(folder, buffer.index, other.view(np.uint8), before.view(np.uint8))
+            write_replacement(folder, buffer.index, before.view(np.uint8), other.view(np.uint8))
     for path in folders[1].glob("*.runs"):
         buffer = next(b for b in captured.buffers if path.stem == f"buffer_{b.index}")
         path.with_suffix(".before").write_bytes(replaced_contents(path, buffer.before))

@@ -9,9 +9,15 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN, AccessMap
+from hipscope.accordo.dispatch.captured import CapturedBuffer
+from hipscope.accordo.dispatch.element_types import segments
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.reference import trials
-from hipscope.accordo.trials.fresh_inputs import permuted
+from hipscope.accordo.trials import fresh_inputs
+from hipscope.accordo.trials.fresh_inputs import permuted, write_unread
 from hipscope.analysis.errors import Cancelled
+from hipscope.emulator.captures import seal
 
 
 @pytest.mark.parametrize("count", [1000, (1 << 20) + 77, 3 << 20])
@@ -44,3 +50,25 @@ def test_the_contents_of_trials_are_not_made_after_the_end_was_asked_for(
     with pytest.raises(Cancelled):
         trials.plan(Mock(), Mock(), (), Mock(), tmp_path, stop)
     assert made == [1]
+
+
+@pytest.mark.parametrize(("large", "pages"), [(1 << 30, 512), (1 << 20, 3)])
+def test_of_a_large_buffer_that_is_not_read_only_what_is_written_gets_other_numbers(
+    large: int, pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fresh_inputs, "_LARGE_BUFFER", large)
+    monkeypatch.setattr(fresh_inputs, "_MARGIN", 0)
+    size = 512 * 4096
+    (tmp_path / "buffer_0.before").write_bytes(bytes(size))
+    seal(tmp_path)
+    one = CapturedBuffer(0, 0, size, ((0, 0),), tmp_path / "buffer_0.before", tmp_path / "buffer_0.after")
+    written = AccessMap(size, ((4096 * 100, np.full(4096, WRITTEN, dtype=np.uint8)),))
+    known = {0: segments(one, {0: "float"})}
+    assert write_unread((one,), known, {0: written}, tmp_path / "fresh") == 1
+    kept = replacement(tmp_path / "fresh", 0)
+    assert kept is not None
+    fresh = np.frombuffer(replaced_contents(kept, one.before), dtype="<f4").reshape(512, 1024)
+    assert (fresh != 0).all(axis=1).sum() == pages
+    assert (fresh[99:102] != 0).all()
+    read = AccessMap(size, ((0, np.full(4, READ, dtype=np.uint8)),))
+    assert write_unread((one,), known, {0: read}, tmp_path / "none") == 0
