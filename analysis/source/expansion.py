@@ -31,7 +31,7 @@ from hipscope.analysis.source.syntax import KernelSyntax
 
 _DEEPEST = 8
 _LONGEST = 4000  # characters of an expression that was filled in
-_ATOM = re.compile(r"[\w.]+|\(.*\)|[\w.:<>]+\([^()]*\)|[\w.]+\[[^\[\]]*\]", re.DOTALL)
+_ATOM = re.compile(r"[\w.]+|\(.*\)|[\w.:<>]+\([^()]*\)|[\w.]+(?:\[[^\[\]]*\])+", re.DOTALL)
 # `(j) + n * i`: with a variable for `j` the grammar takes it for a cast of `+n` to a type `j`, so the parentheses go.
 _IN_PARENTHESES = re.compile(r"(?<![\w)\]>])(?<![\w)\]>] )\(\s*(?P<name>\w+)\s*\)(?=\s*[-+])")
 _NARROW = re.compile(r"\b(?:char|short|bool|u?int8_t|u?int16_t|uchar|ushort)\b")

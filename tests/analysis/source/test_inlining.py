@@ -146,6 +146,19 @@ def test_locals_that_may_be_something_else_are_not(statements: str) -> None:
     assert {s.base for s in seen(statements).subscripts} == {"row"}
 
 
+@pytest.mark.parametrize("call", ["ROW(q, x + 1, y)", "LOOSE_ROW(q, x + 1, y)"])
+def test_elements_of_rows_behind_a_call_are_stored_to(call: str) -> None:
+    rows = (
+        "#define ROW(p, i, j) (p[i][j])\n#define LOOSE_ROW(p, i, j) p[i][j]\n"
+        f"__global__ void k(float (*q)[8]) {{ int x = threadIdx.x, y = threadIdx.y; {call} = 1.0f; }}\n"
+    ).encode()
+    kernel = see_through(parse(rows).kernels[0], callables_in([rows]), definitions_in([rows]))
+    (access,) = kernel.subscripts
+    assert not kernel.through.opaque
+    assert (access.base, access.use, access.whole) == ("q", "write", True)
+    assert [text_of(index) for index in access.indices] == ["x + 1", "y"]
+
+
 def test_members_of_a_base_are_followed() -> None:
     kernel = seen("m.at(x, y) = m.pixel(y);", "Image m")
     assert not kernel.through.opaque
