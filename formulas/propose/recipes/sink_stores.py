@@ -25,7 +25,7 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
-from hipscope.analysis.source.syntax import KernelSyntax, SharedArray
+from hipscope.analysis.source.syntax import KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
@@ -59,10 +59,14 @@ _LEAVES = ("return_statement", "goto_statement", "break_statement", "continue_st
 
 @dataclass(frozen=True)
 class _Reader:
-    """A kernel with its LDS arrays, its `own` ones of any kind, and the names that may change out of sight."""
+    """A kernel with its LDS arrays, the `uses` of these, the `calls` that are seen through, by their ids, its `own`
+    arrays of any kind, and the names that may change out of sight.
+    """
 
     kernel: KernelSyntax
     arrays: Mapping[str, SharedArray]
+    uses: tuple[Subscript, ...]
+    calls: frozenset[int]
     own: frozenset[str]
     unsteady: frozenset[str]
 
@@ -117,7 +121,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     arrays = {array.name: array for array in kernel.shared if _is_plain(array, kernel)}
     if not arrays:
         return Refusal(NAME, "the kernel has no LDS array that is used by its elements only")
-    if (hidden := no_macro_hides(kernel)) is not None:
+    if (hidden := no_macro_hides(kernel, _seen(kernel))) is not None:
         return Refusal(NAME, hidden)
     style, reader, given = style_of(source, kernel), _reader(kernel, arrays), list[str]()
     found = [s for p in _phases(kernel) if (s := _sunk(p, reader, style, given)) is not None]
@@ -137,20 +141,31 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 def _reader(kernel: KernelSyntax, arrays: Mapping[str, SharedArray]) -> _Reader:
     own = {name for name, declarator, _ in declarations_in(kernel.body_node) if _is_array(declarator)}
     unsteady = changed_elsewhere(kernel) | other_names(kernel)
-    return _Reader(kernel, arrays, frozenset(own), unsteady)
+    uses = tuple(s for s in kernel.subscripts if s.base in arrays)
+    return _Reader(kernel, arrays, uses, _seen(kernel), frozenset(own), unsteady)
+
+
+def _seen(kernel: KernelSyntax) -> frozenset[int]:
+    """The calls that are another spelling of an element or of an expression."""
+    return frozenset({s.node.id for s in kernel.subscripts} | kernel.through.meanings.keys())
 
 
 def _is_plain(array: SharedArray, kernel: KernelSyntax) -> bool:
     """Whether all uses of a static array are elements of which nobody takes the address."""
     mentions = [n for n in walk(kernel.body_node) if n.type == "identifier" and text_of(n) == array.name]
-    uses = [s for s in kernel.subscripts if s.base == array.name and s.use != "address" and s.whole]
-    full = [s for s in uses if len(s.indices) == len(array.dimensions)]
+    uses = [s for s in kernel.subscripts if s.base == array.name]
+    full = all(
+        (s.whole or s.use == "read") and s.use != "address" and len(s.indices) == len(array.dimensions)
+        for s in uses
+    )
+    direct = sum(s.whole and array.name in names_in(s.node) for s in uses)
     declared = text_of(kernel.body_node).encode()[array.span.start - kernel.body_node.start_byte :]
     head = declared.partition(b";")[0] + array.element_type.encode()
     return (
         not array.dynamic
         and bool(array.dimensions)
-        and len(mentions) == 1 + len(full)
+        and full
+        and len(mentions) == 1 + direct
         and b"volatile" not in head
     )
 
@@ -177,7 +192,8 @@ def _sunk(phase: _Phase, reader: _Reader, style: Style, given: list[str]) -> _Su
     moved = {
         name
         for name, stores in known.items()
-        if _all_mentions(name, stores, phase) and all(_can_move(store, phase, reader) for store in stores)
+        if _only_stores(name, stores, phase, reader)
+        and all(_can_move(store, phase, reader) for store in stores)
     }
     stores = [store for store in listed if store.array.name in moved]
     while stores and not _loads(stores[0].value, reader):
@@ -203,10 +219,9 @@ def _stores(statement: Node, way: _Way, reader: _Reader) -> Iterator[_Store]:
     elif statement.type == "expression_statement" and len(statement.named_children) == 1:
         change = statement.named_children[0]
         plain = change.type == "assignment_expression" and text_of(child_of(change, "operator")) == "="
-        place = element_of(child_of(change, "left")) if plain else None
-        if place is not None and place[0] in reader.arrays:
-            left, value = child_of(change, "left"), child_of(change, "right")
-            yield _Store(reader.arrays[place[0]], left, place[1], value, way)
+        left, value = child_of(change, "left"), child_of(change, "right")
+        for use in (u for u in reader.uses if plain and u.node.id == left.id and u.use == "write"):
+            yield _Store(reader.arrays[use.base], left, use.indices, value, way)
 
 
 def _branches(statement: Node, way: _Way, reader: _Reader) -> Iterator[_Store]:
@@ -232,21 +247,19 @@ def _branch_of(node: Node, phase: _Phase) -> int | None:
     return None
 
 
-def _all_mentions(array: str, stores: Sequence[_Store], phase: _Phase) -> bool:
+def _only_stores(array: str, stores: Sequence[_Store], phase: _Phase, reader: _Reader) -> bool:
     """Whether the phase does nothing with an array but these stores."""
-    mentions = [
-        n for s in phase.statements for n in walk(s) if n.type == "identifier" and text_of(n) == array
-    ]
-    declared = sum(name == array for s in phase.statements for name, _, _ in declarations_in(s))
-    return len(mentions) == len(stores) + declared
+    start, end = phase.statements[0].start_byte, phase.barrier.start_byte
+    uses = [use for use in reader.uses if use.base == array and start <= use.span.start < end]
+    return len(uses) == len(stores)
 
 
 def _can_move(store: _Store, phase: _Phase, reader: _Reader) -> bool:
     """Whether conditions and indices are the same before the barrier, without a look at memory."""
     looked_at = (*store.way.conditions, *store.indices)
-    needed = frozenset[str]().union(*(names_in(node) for node in looked_at))
+    needed = frozenset[str]().union(*(_names(node, reader.kernel) for node in looked_at))
     behind = phase.statements[store.way.top :]
-    if needed & reader.unsteady or any(needed & changed_within(statement) for statement in behind):
+    if needed & reader.unsteady or any(needed & changed_within(s, reader.calls) for s in behind):
         return False
     return all(
         is_pure(node, reader.kernel)
@@ -254,6 +267,12 @@ def _can_move(store: _Store, phase: _Phase, reader: _Reader) -> bool:
         and not any(n.type in ("subscript_expression", "pointer_expression") for n in walk(node))
         for node in looked_at
     )
+
+
+def _names(node: Node, kernel: KernelSyntax) -> frozenset[str]:
+    """What an expression names, also by the macros and functions that it calls."""
+    meanings = [kernel.through.meanings[n.id] for n in walk(node) if n.id in kernel.through.meanings]
+    return names_in(node).union(*(names_in(meaning) for meaning in meanings))
 
 
 def _overlap(stores: Sequence[_Store], phase: _Phase, reader: _Reader) -> bool:

@@ -6,7 +6,7 @@ Takes syntax nodes, gives words and names. What is not certainly a float or an i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import Literal
 
@@ -93,22 +93,26 @@ def number_type(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Literal["
     return "double" if told == "double" else "float" if told == "float" else None
 
 
-def changed_within(node: Node) -> frozenset[str]:
-    """Names that are assigned, counted, declared, or may be changed by reference anywhere below the node."""
-    return frozenset(name for name, _ in changed_names(node))
+def changed_within(node: Node, seen: Set[int] = frozenset()) -> frozenset[str]:
+    """Names that are assigned, counted, declared, or may be changed by reference anywhere below the node.
+
+    Calls with `seen` ids are elements or values: none of the names in them changes.
+    """
+    return frozenset(name for name, _ in changed_names(node, seen))
 
 
-def changed_names(node: Node) -> Iterator[tuple[str, bool]]:
+def changed_names(node: Node, seen: Set[int] = frozenset()) -> Iterator[tuple[str, bool]]:
     """Names that are changed anywhere below the node, each time; and whether they are declared there."""
     for inner in walk(node):
         found: frozenset[str] = frozenset()
         if inner.type == "assignment_expression":
-            found = _target(child_of(inner, "left"))
+            left = child_of(inner, "left")
+            found = _target(left) if left.id not in seen or left.type != "call_expression" else frozenset()
         elif inner.type == "update_expression" or (
             inner.type == "pointer_expression" and text_of(inner).startswith("&")
         ):
             found = _target(child_of(inner, "argument"))
-        elif inner.type == "call_expression" and not _keeps_arguments(inner):
+        elif inner.type == "call_expression" and inner.id not in seen and not _keeps_arguments(inner):
             found = frozenset(text_of(a) for a in arguments_of(inner) if a.type == "identifier")
         elif inner.type == "declaration":
             for declarator in inner.children_by_field_name("declarator"):

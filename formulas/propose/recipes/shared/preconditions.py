@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import TypeVar
 
 from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
@@ -27,8 +27,8 @@ def first_refusal(subject: Subject, preconditions: Iterable[Precondition[Subject
     return next((why for holds in preconditions if (why := holds(subject)) is not None), None)
 
 
-def no_macro_hides(kernel: KernelSyntax) -> str | None:
-    """No macro of the file, or one that it uses, names a variable of the kernel."""
+def no_macro_hides(kernel: KernelSyntax, seen: Set[int] = frozenset()) -> str | None:
+    """No macro of the file, or one that it uses, names a variable of the kernel, but in calls with `seen` ids."""
     root = kernel.body_node
     while root.parent is not None:
         root = root.parent
@@ -43,14 +43,15 @@ def no_macro_hides(kernel: KernelSyntax) -> str | None:
             found = re.findall(r"[A-Za-z_]\w*", text_of(child_of(node, "value")))
             words[text_of(child_of(node, "name"))] = set(found) - bound
     own = {name for name, _, _ in declarations_in(kernel.body_node)} | {"blockIdx"}
-    left = {text_of(n) for n in walk(kernel.body_node) if n.type == "identifier"} & words.keys()
-    seen: set[str] = set()
+    named = (n for n in walk(kernel.body_node) if n.type == "identifier")
+    left = {text_of(n) for n in named if n.parent is None or n.parent.id not in seen} & words.keys()
+    done: set[str] = set()
     while left:
         name = min(left)
-        seen.add(name)
+        done.add(name)
         if hidden := sorted(words[name] & own):
             return f"the macro `{name}` uses `{hidden[0]}`"
-        left = (left | (words[name] & words.keys())) - seen
+        left = (left | (words[name] & words.keys())) - done
     return None
 
 

@@ -113,6 +113,19 @@ def test_an_array_that_others_may_look_at_stays() -> None:
         assert answer_for(f"{FIRST} {SECOND}".replace("a[", "b["), file).startswith("int b_value")
 
 
-def test_a_macro_that_reads_an_array_is_seen() -> None:
-    hidden = FILE.replace("\n__global__", "\n#define PLACE(i) a[i]\n__global__")
-    assert "`PLACE`" in answer_for(f"{FIRST} out[x] = PLACE(3); {SECOND}", hidden)
+def test_macros_that_are_elements_are_stores_and_loads() -> None:
+    hidden = FILE.replace("\n__global__", "\n#define PLACE(i) a[i]\n#define THIRD a[3]\n__global__")
+    first, second = (text.replace("a[x]", "PLACE(x)") for text in (FIRST, SECOND))
+    assert answer_for(f"{first} {second}", hidden) == (
+        "int a_value, a_value_2; if (x < 8) a_value = in[at]; if (x > 50) a_value_2 = in[at + n];"
+        " if (x < 8) PLACE(x) = a_value; if (x > 50) a[x + 8] = a_value_2;"
+    )
+    assert "no two" in answer_for(f"{first} out[x] = PLACE(3); {second}", hidden)
+    assert "`THIRD`" in answer_for(f"{first} out[x] = THIRD; {second}", hidden)
+
+
+def test_a_condition_in_a_macro_has_to_stay_true() -> None:
+    file = FILE.replace("\n__global__", "\n#define LOW(i) ((i) < n + x)\n__global__")
+    first = "if (LOW(8)) a[x] = in[at];"
+    assert "if (LOW(8)) a[x] = a_value;" in answer_for(f"{first} {SECOND}", file)
+    assert "no two" in answer_for(f"{first} n++; {SECOND}", file)
