@@ -9,6 +9,7 @@ from hipscope.formulas.propose.candidate import Refusal
 from tests.formulas.propose.recipes.cases import ask, candidates
 
 FILE = """
+__device__ int shared_by_all;
 __global__ void k(const int* in, int* out, int n) {{
   __shared__ int a[64];
   __shared__ int b[64];
@@ -99,6 +100,8 @@ def test_a_barrier_on_the_same_line_stays_behind_the_stores() -> None:
         f"{FIRST} atomicAdd(&a[x], 3); {SECOND}",
         f"int* p = a; {FIRST} {SECOND} *p = 3;",
         f"for (int i = 0; i < n; ++i) {{ {FIRST} {SECOND} }}",
+        f"if (shared_by_all < 3) a[x] = in[at]; {SECOND}",
+        f"__shared__ int first; if (x < first) a[x] = in[at]; {SECOND}",
     ],
 )
 def test_others_stay_where_they_are(phase: str) -> None:
