@@ -60,7 +60,7 @@ _LEAVES = ("return_statement", "goto_statement", "break_statement", "continue_st
 @dataclass(frozen=True)
 class _Reader:
     """A kernel with its LDS arrays, the `uses` of these, the `calls` that are seen through, by their ids, its `own`
-    arrays of any kind, the names that may change out of sight, and those that are known to be the thread's or constant.
+    arrays of any kind, and the names that may change out of sight.
     """
 
     kernel: KernelSyntax
@@ -69,7 +69,6 @@ class _Reader:
     calls: frozenset[int]
     own: frozenset[str]
     unsteady: frozenset[str]
-    known: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -141,11 +140,24 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _reader(kernel: KernelSyntax, arrays: Mapping[str, SharedArray]) -> _Reader:
     own = {name for name, declarator, _ in declarations_in(kernel.body_node) if _is_array(declarator)}
-    unsteady = changed_elsewhere(kernel) | other_names(kernel) | {array.name for array in kernel.shared}
+    shared = {array.name for array in kernel.shared}
+    unsteady = changed_elsewhere(kernel) | other_names(kernel) | shared | _of_the_file(kernel.body_node)
     uses = tuple(s for s in kernel.subscripts if s.base in arrays)
-    known = {name for name, _, _ in declarations_in(kernel.body_node)} | kernel.through.constants.keys()
-    known |= {p.name for p in kernel.parameters} | set(re.findall(r"\w+", kernel.template_head))
-    return _Reader(kernel, arrays, uses, _seen(kernel), frozenset(own), unsteady, frozenset(known))
+    return _Reader(kernel, arrays, uses, _seen(kernel), frozenset(own), unsteady)
+
+
+def _of_the_file(node: Node) -> frozenset[str]:
+    """The variables that the file declares outside of functions: other workgroups may change those of the device."""
+    while node.parent is not None:
+        node = node.parent
+    found, left = set[str](), [node]
+    while left:
+        inner = left.pop()
+        if inner.type == "declaration" and re.search(r"\bconst(expr)?\b", text_of(inner)) is None:
+            found |= {name for name, _, _ in declarations_in(inner)}
+        elif inner.type not in ("function_definition", "declaration"):
+            left += inner.named_children
+    return frozenset(found)
 
 
 def _seen(kernel: KernelSyntax) -> frozenset[int]:
@@ -262,23 +274,13 @@ def _can_move(store: _Store, phase: _Phase, reader: _Reader) -> bool:
     looked_at = (*store.way.conditions, *store.indices)
     needed = frozenset[str]().union(*(_names(node, reader.kernel) for node in looked_at))
     behind = phase.statements[store.way.top :]
-    if needed & reader.unsteady or not all(name in reader.known or _is_fixed(name) for name in needed):
-        return False
-    if any(needed & changed_within(s, reader.calls) for s in behind):
+    if needed & reader.unsteady or any(needed & changed_within(s, reader.calls) for s in behind):
         return False
     return all(
         is_pure(node, reader.kernel)
         and "->" not in text_of(node)
         and not any(n.type in ("subscript_expression", "pointer_expression") for n in walk(node))
         for node in looked_at
-    )
-
-
-def _is_fixed(name: str) -> bool:
-    """Whether a name that the kernel does not declare is the launch's, a macro's or a function's by its spelling."""
-    return (
-        name.isupper()
-        or re.fullmatch(r"(?:thread|block|grid)(?:Idx|Dim)|hip\w+_[xyz]|min|max|abs", name) is not None
     )
 
 
