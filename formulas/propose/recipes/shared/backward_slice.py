@@ -257,10 +257,39 @@ def merged(lines: list[str], step: str) -> list[str]:
 
 
 def _guarded(asked: str, inside: list[str], step: str) -> list[str]:
-    """The lines below a condition."""
+    """The lines below a condition; those of a single branch below both conditions at once."""
+    if not inside:
+        return []
     if len(inside) == 1 and not inside[0].startswith("if"):
         return [f"if ({asked}) {inside[0]}"]
-    return [f"if ({asked}) {{", *(step + line for line in inside), "}"] if inside else []
+    if inside[0].startswith("if (") and (len(inside) == 1 or _is_one_block(inside, step)):
+        end = _end_of_condition(inside[0])
+        both = f"if ({_term(asked)} && {_term(inside[0][4:end])}{inside[0][end:]}"
+        if len(both) <= _LONGEST:
+            return [both, *inside[1:]]
+    return [f"if ({asked}) {{", *(step + line for line in inside), "}"]
+
+
+_LONGEST = 100  # characters of a line with two conditions, before it is indented
+_WEAKER = re.compile(r"\|\||[?,]|(?<![=!<>])=(?!=)")  # than `&&`
+
+
+def _is_one_block(lines: list[str], step: str) -> bool:
+    return lines[-1] == "}" and all(line.startswith(step) for line in lines[1:-1])
+
+
+def _end_of_condition(line: str) -> int:
+    """Where the parenthesis of `if (...` is closed."""
+    depth = 0
+    for at, character in enumerate(line):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == ")" and depth == 0:
+            return at
+    return len(line)
+
+
+def _term(condition: str) -> str:
+    return f"({condition})" if _WEAKER.search(condition) else condition
 
 
 def _closed(condition: Node) -> str:

@@ -21,9 +21,7 @@ __global__ void k(const float* a, const float* b, const int* places, float* __re
       // column by column.
       // row by row
       const int at = down + y * width + blockIdx.x * TILE + x;
-      if (t + y < n) {
-        if (column < n) next_a = row[column];
-      }
+      if (t + y < n && column < n) next_a = row[column];
       if (!(t + y < n)) next_b = b[x];
       if (t + y < n) next_b_2 = b[at];
     }
