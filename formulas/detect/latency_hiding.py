@@ -137,7 +137,7 @@ def _finding(
     dependent: Collection[int],
     texts: SourceTexts,
 ) -> Finding | None:
-    """The waits for the loads of one line, when every wave comes there often enough to load ahead."""
+    """The waits for the loads (or stores) of one line, when every wave comes there often enough to load ahead."""
     rounds = max(i.hits for i in site.instructions) / (waves(kernel) or math.inf)
     if rounds < THRESHOLDS["latencyHiding.rounds"]:
         return None
@@ -150,10 +150,12 @@ def _finding(
     stops = sum(i.hits for i in kernel.instructions if chosen & set(i.waited_for))
     allowed, running = occupancy(kernel, profile.device), achieved_waves(kernel, profile.device)
     roof = roofline(kernel, profile.device, profile.provenance)
-    evidence = [Evidence("wave time waiting for these loads", 100 * waits, 0.0, "%")]
+    worst = max(site.instructions, key=lambda i: sum(blamed[i.index].values()))
+    what = "store" if mnemonic(worst).startswith(_STORES) else "load"
+    evidence = [Evidence(f"wave time waiting for these {what}s", 100 * waits, 0.0, "%")]
     if stops:
         evidence.append(Evidence("cycles per wait", cycles / stops, None, "cycles"))
-        evidence.append(Evidence("loads of this line per wait", loads / stops, None, ""))
+        evidence.append(Evidence(f"{what}s of this line per wait", loads / stops, None, ""))
     if running is not None and allowed is not None:
         evidence.append(Evidence("waves per SIMD while it runs", running, allowed.theoretical, "waves"))
     if roof.memory_fraction is not None:
@@ -161,8 +163,6 @@ def _finding(
     few = running is not None and allowed is not None and running < allowed.theoretical / 2
     meanwhile = f" and {running:.1f} waves per SIMD" if few and running is not None and running >= 0.5 else ""
     launch = launch_of(kernel, site.file, texts)
-    worst = max(site.instructions, key=lambda i: sum(blamed[i.index].values()))
-    what = "store" if mnemonic(worst).startswith(_STORES) else "load"
     return finding_at(
         formula,
         kernel,

@@ -215,6 +215,16 @@ def test_a_load_that_every_wave_waits_for_again_and_again() -> None:
     assert measure_all(profile.kernels[0], profile.device)["memory wait cycles per wave"] == 7600 / 1216
 
 
+@pytest.mark.parametrize("what", ["load", "store"])
+def test_what_is_waited_for_has_its_name_in_the_evidence(what: str) -> None:
+    access = instruction(f"global_{what}_dword v1, v2", 7600, StallReason.GLOBAL_MEMORY, None)
+    profile = profile_of(access, other(2000), bound_by="latency", counters={"SQ_WAVES": 10.0})
+    finding = only(profile, "latencyHiding")
+    assert finding is not None
+    assert f"waits for this {what} " in finding.message
+    assert finding.evidence[0].metric == f"wave time waiting for these {what}s"
+
+
 @pytest.mark.parametrize(
     ("width", "distinct", "words"),
     [
