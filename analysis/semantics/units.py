@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,9 @@ from hipscope.analysis.semantics.records import Diagnostic, Library, Place, Sour
 _PREAMBLE, _AT_FIRST, _KEEP_GOING, _MACROS = 0x4, 0x100, 0x200, 0x1
 _IN_MEMORY = 1 << 2
 _ERROR = 3  # CXDiagnostic_Error
+# The headers of C++20 (`<memory>`) make libclang crash where it keeps them precompiled, and its recovery leaves the
+# heap broken: such files are read as a whole each time.
+_LATER = re.compile(r"--?std=(?:c|gnu)\+\+2[0-9a-c]")
 _WITH_PLACES_IN_MACROS = 19  # the first library whose spelling location is not the file location
 
 
@@ -65,7 +69,9 @@ class Unit:
             self._drop()  # a unit that could not be read again may only be disposed of
         encoded = [os.fsencode(argument) for argument in self._arguments]
         arguments = (ctypes.c_char_p * len(encoded))(*encoded)
-        options = _PREAMBLE | _AT_FIRST | _KEEP_GOING | (0 if self.tells_macros else _MACROS)
+        options = _KEEP_GOING | (0 if self.tells_macros else _MACROS)
+        if not _later_standard(self.command.flags):
+            options |= _PREAMBLE | _AT_FIRST
         handle = ctypes.c_void_p()
         failed = self.bindings.parseTranslationUnit2(
             self._index, os.fsencode(self.command.file), arguments, len(encoded), files, len(files), options,
@@ -156,14 +162,17 @@ class Unit:
         self.bindings.disposeTranslationUnit(self._handles.pop())
 
 
+def _later_standard(flags: Sequence[str]) -> bool:
+    """Whether the file is compiled as C++20 or later: the last of the flags counts."""
+    standards = [flag for flag in flags if flag.startswith(("-std=", "--std="))]
+    return bool(standards) and _LATER.match(standards[-1]) is not None
+
+
 def _arguments(command: SourceCommand, library: Library) -> Sequence[str]:
     headers = str(library.resource_directory)
-    # Templates that the first headers use are instantiated with them: left over for later, some (`<memory>` of C++20)
-    # make the library crash as it keeps these headers, and the process with it.
     return (
         "-x", "hip", *command.flags, "--cuda-device-only", "-nogpulib", "-resource-dir", headers,
-        "-fpch-instantiate-templates", "-ferror-limit=0", "-working-directory", str(command.directory),
-        "-Wno-unused-command-line-argument",
+        "-ferror-limit=0", "-working-directory", str(command.directory), "-Wno-unused-command-line-argument",
     )  # fmt: skip
 
 

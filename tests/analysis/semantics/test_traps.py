@@ -493,7 +493,7 @@ def test_an_answer_stays_when_its_unit_is_read_again(read: Reader) -> None:
     assert repr(dataclasses.astuple(one(first).accesses[0])) == before
 
 
-# --- 14: headers whose templates the library cannot leave for later ---------------------------------------------------
+# --- 14: headers that the library cannot keep precompiled -------------------------------------------------------------
 
 READS = """
 import sys
@@ -503,21 +503,25 @@ from hipscope.analysis.semantics.records import Library
 from hipscope.analysis.source.texts import SourceTexts
 from tests.analysis.semantics.conftest import command_for
 
-library, headers, file = map(Path, sys.argv[1:])
+library, headers, file = map(Path, sys.argv[1:4])
 units = Units(Library(library, headers, False))
-command = command_for(file, "-std=c++20")
+command = command_for(file, sys.argv[4])
 print(len(units.meaning(SourceTexts(), command, ()).named("k")))
 file.write_text(file.read_text().replace("= 1", "= 2"))
 print(len(units.meaning(SourceTexts(), command, ()).named("k")))
 """
 
 
-def test_headers_of_later_standards_do_not_end_the_process(units: Units, tmp_path: Path) -> None:
+@pytest.mark.parametrize("standard", ["-std=c++20", "--std=gnu++2b"])
+def test_headers_of_later_standards_do_not_end_the_process(
+    standard: str, units: Units, tmp_path: Path
+) -> None:
     file = tmp_path / "memory.hip"
-    file.write_text("#include <memory>\n__global__ void k(int* p) { p[0] = 1; }\n")
+    host = "int main() { auto host = std::make_unique<unsigned[]>(5); return host[0]; }"
+    file.write_text(f"#include <memory>\n__global__ void k(int* p) {{ p[0] = 1; }}\n{host}\n")
     library = units.library
     asked = subprocess.run(
-        [sys.executable, "-c", READS, library.path, library.resource_directory, file],
+        [sys.executable, "-c", READS, library.path, library.resource_directory, file, standard],
         capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3],
     )  # fmt: skip
 
