@@ -282,13 +282,26 @@ def _arrays(
             if role == "partner" and _is_written(node):
                 return "a step changes the partner's element"
             names.append(text_of(child_of(node, "argument")))
-        elif node.type in ("identifier", "field_expression") and text_of(node) not in own | _PURE:
+        elif node.type in ("identifier", "field_expression") and not (
+            text_of(node) in own | _PURE or _is_functor(node, kernel)
+        ):
             return f"a step uses `{text_of(node)}`, too"
     arrays = tuple(a for name in dict.fromkeys(names) for a in kernel.shared if a.name == name)
     if not arrays or len(arrays) != len(set(names)) or any(len(a.dimensions) != 1 for a in arrays):
         return "it does not work on one-dimensional LDS arrays"
     reasons = (_why_kept(array, thread, loop, kernel, file) for array in arrays)
     return next((reason for reason in reasons if reason), arrays)
+
+
+def _is_functor(node: Node, kernel: KernelSyntax) -> bool:
+    """Whether it is what the caller gives to combine two values: `op(x, y)`, `Op()(x, y)` of a type of the template."""
+    call = node.parent
+    if call is None or call.type != "call_expression" or child_of(call, "function").id != node.id:
+        return False
+    name, types = text_of(node), _type_parameters(kernel)
+    parameter = kernel.parameter(name)
+    given = parameter is not None and parameter.type.removeprefix("const ") in types
+    return name in types or (given and name not in changed_names(kernel))
 
 
 def _outside_subscripts(node: Node) -> list[Node]:

@@ -1305,6 +1305,14 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         ("sequential_tree", "modulo", [("% (2 * step) == 0", "% step == 0")], {}, "is not the usual one"),
         ("sequential_tree", "modulo", [("__shared__ int best", "int best")], {}, "one-dimensional LDS array"),
         ("wave_tree", "sum", [("s /= 2", "s /= 3")], {}, "no loop whose step halves"),
+        ("wave_tree", "functor", [("= op(shared[tid], ", "= op(zero, ")], {}, "a step uses `zero`"),
+        (
+            "wave_tree",
+            "functor",
+            [("const F op", "F op"), ("shared[tid] = gid", "op = F(); shared[tid] = gid")],
+            {},
+            "a step uses `op`",
+        ),
         ("wave_tree", "sum", [("blockDim.x / 2;", "n / 2;")], {}, "is not known"),
         ("wave_tree", "sum", [("blockDim.x / 2;", "blockDim.x / 4;")], {}, "not half of a power of two"),
         (
