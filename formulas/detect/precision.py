@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
-from hipscope.analysis.source.text_queries import function_text
+from hipscope.analysis.source.text_queries import code_line, function_text
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
 from hipscope.formulas.detect.dataflow import uniform_instructions
@@ -73,7 +73,7 @@ class Precision(Formula):
             return []
         doubles = _doubles(self.name, profile, kernel, texts)
         spoken = {(f.file, f.line) for f in doubles}
-        return sorted((*doubles, *_slow(self.name, profile, kernel, spoken)), key=lambda f: -f.share)
+        return sorted((*doubles, *_slow(self.name, profile, kernel, spoken, texts)), key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Double-precision and quarter-rate instructions that a wave executes, and what all of its vector instructions
@@ -147,7 +147,7 @@ def _holds_doubles(instruction: Instruction) -> bool:
 
 
 def _slow(
-    formula: str, profile: Profile, kernel: Kernel, spoken: Collection[tuple[str, int]]
+    formula: str, profile: Profile, kernel: Kernel, spoken: Collection[tuple[str, int]], texts: SourceTexts
 ) -> list[Finding]:
     """Lines whose divisions and functions, with all that they are expanded to, cost more than fast forms would.
 
@@ -163,8 +163,21 @@ def _slow(
     found = []
     for line in lines:
         share = smaller(_avoidable(line, uniform) * cost_share(kernel, line.instructions), limit)
-        found.append(_slow_finding(formula, kernel, line, share, uniform))
+        words = _words(line, code_line(texts, line.file, line.line))
+        found.append(_slow_finding(formula, kernel, line, share, uniform, words))
     return found
+
+
+def _words(line: SlowLine, text: bytes) -> str:
+    """What a line does; at the head of a loop that does it once, why it is done there."""
+    if not line.once_for_a_loop or _LOOP_HEAD.match(text) is None:
+        return line.words
+    if line.kind != "integer division":
+        return "divides or computes slow functions before the loop, for all of its steps"
+    return f"{line.words} to count the loop's steps in advance (with a constant step it need not)"
+
+
+_LOOP_HEAD = re.compile(rb"\s*(?:\}\s*)?(?:for|while)\s*\((?![^;]*[/%])")  # but for divisions that begin it
 
 
 def _avoidable(line: SlowLine, uniform: Collection[int]) -> float:
@@ -178,7 +191,7 @@ def _avoidable(line: SlowLine, uniform: Collection[int]) -> float:
 
 
 def _slow_finding(
-    formula: str, kernel: Kernel, line: SlowLine, share: float, uniform: Collection[int]
+    formula: str, kernel: Kernel, line: SlowLine, share: float, uniform: Collection[int], words: str
 ) -> Finding:
     """What a line spends on slow operations."""
     issued = sum(issue_cycles(i) for i in kernel.instructions if is_valu(i))
@@ -198,7 +211,7 @@ def _slow_finding(
         kernel,
         Site(line.file, line.line, column, line.instructions),
         share,
-        f"{line.words}: {cycles / line.operations:.0f} cycles of the vector unit for each, where a fast form takes "
+        f"{words}: {cycles / line.operations:.0f} cycles of the vector unit for each, where a fast form takes "
         f"{kept:.0f}{hoist}",
         (
             *_per_wave(kernel, SLOW, slow),

@@ -6,6 +6,7 @@ machine code tells: each expansion has instructions that nothing else has.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ _FEWEST = 8  # instructions of a function that is not one operation of the hardw
 @dataclass(frozen=True)
 class SlowLine:
     """The slow operations of one line. `operations` is how often they ran, summed over waves; `functions` names those
-    of HIP's headers that stand there.
+    of HIP's headers that stand there. `once_for_a_loop`: other instructions of the line, its head, ran more often.
     """
 
     file: str
@@ -44,6 +45,7 @@ class SlowLine:
     instructions: tuple[Instruction, ...]
     operations: int
     functions: tuple[str, ...] = ()
+    once_for_a_loop: bool = False
 
     @property
     def words(self) -> str:
@@ -71,9 +73,13 @@ def slow_lines(kernel: Kernel) -> tuple[SlowLine, ...]:
         kind = _kind(group)
         if kind is not None:
             marks = [i for i in group if _MARKS[kind](i)]
-            own = tuple(i for i in group if is_valu(i) or not mnemonic(i).startswith(_CONTROL))
+            most = max(i.hits for i in marks)  # what runs more often belongs to a loop of the same line
+            own = tuple(
+                i for i in group if i.hits <= most and (is_valu(i) or not mnemonic(i).startswith(_CONTROL))
+            )
             names = dict.fromkeys(name for i in marks if (name := library_function(i)))
-            found.append(SlowLine(file, line, kind, own, _operations(kind, group), tuple(names)))
+            looped = any(i.hits > most for i in group)
+            found.append(SlowLine(file, line, kind, own, _operations(kind, group), tuple(names), looped))
     return tuple(found)
 
 
@@ -99,8 +105,16 @@ def _operations(kind: Kind, group: Sequence[Instruction]) -> int:
     return max(i.hits for i in group if _MARKS[kind](i))
 
 
+def _uses(i: Instruction, numbers: Sequence[str]) -> bool:
+    """Computes with one of the constants; a move may only bring it to a register before a loop of another line."""
+    return any(number in i.text for number in numbers) and not mnemonic(i).startswith(_MOVES)
+
+
+_MOVES = ("s_mov", "v_mov")
+
+
 def _integer(i: Instruction) -> bool:
-    return "rcp_iflag" in i.text or any(number in i.text for number in _WIDE_DIVISION)
+    return "rcp_iflag" in i.text or _uses(i, _WIDE_DIVISION)
 
 
 def _double(i: Instruction) -> bool:
@@ -112,11 +126,7 @@ def _division(i: Instruction) -> bool:
 
 
 def _function(i: Instruction) -> bool:
-    return (
-        mnemonic(i).startswith(_FUNCTIONS)
-        or library_function(i) is not None
-        or any(number in i.text for number in _PI_HALF)
-    )
+    return mnemonic(i).startswith(_FUNCTIONS) or library_function(i) is not None or _uses(i, _PI_HALF)
 
 
 def lanes_in_turn(kernel: Kernel) -> Mapping[int, float]:
@@ -145,9 +155,12 @@ _ROUNDS = 4  # lanes per atomic: fewer are no loop worth naming
 
 
 def library_function(i: Instruction) -> str | None:
-    """The function of HIP's headers that was inlined here: `sincosf`; None in code of the user's own."""
-    names = (frame.function for frame in i.source if is_foreign(frame.file))
-    return next((name for name in names if _LIBRARY.fullmatch(name)), None)
+    """The function of HIP's headers that was inlined here: `sincosf`; None in code of the user's own.
+
+    By the name that the program calls: `pow`, which calls `powi` in the headers.
+    """
+    headers = itertools.takewhile(lambda frame: is_foreign(frame.file), i.source)
+    return next((f.function for f in reversed(list(headers)) if _LIBRARY.fullmatch(f.function)), None)
 
 
 _MARKS: Mapping[Kind, Callable[[Instruction], bool]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hipscope.analysis.profile import Frame, Instruction, MemoryPattern
@@ -102,3 +104,64 @@ def test_adding_up_a_wave_lane_by_lane_costs_what_shuffles_would_save() -> None:
     found = detect_all(profile, SourceTexts(), formulas=["atomicContention"])
     assert [f.share for f in found] == [pytest.approx(3 * 6400 / (3 * 6400 + 200) * (1 - 6 / 64))]
     assert "64 lanes one after another" in found[0].message
+
+
+def test_constants_that_wait_in_registers_for_a_loop_are_no_function_of_their_line() -> None:
+    texts = ["s_mov_b32 s4, 0x3fb8aa3b", "v_mov_b32_e32 v3, 0x3f22f983", *["v_add_u32_e32 v0, 1, v0"] * 9]
+    assert found(*texts) == []
+    assert [kind for kind, *_ in found("v_mul_f32_e32 v3, 0x3fb8aa3b, v1", *texts)] == ["function"]
+
+
+def test_what_a_loop_of_the_same_line_does_in_each_step_is_no_part_of_its_division() -> None:
+    texts = ["v_rcp_iflag_f32_e32 v7, v8", *["v_mul_f32_e32 v7, v3, v7"] * 9, "v_add_u32_e32 v2, s22, v2"]
+    code = tuple(
+        Instruction(index=n, address=8 * n, text=t, hits=hits, lanes=64 * hits, source=(USER,))
+        for n, (t, hits) in enumerate(zip(texts, [4] * 10 + [32], strict=True))
+    )
+    (line,) = slow_lines(kernel_of("s_endpgm").model_copy(update={"instructions": code}))
+    assert (len(line.instructions), line.operations) == (10, 4)
+
+
+def test_a_function_has_the_name_by_which_the_program_calls_it() -> None:
+    headers = tuple(
+        Frame(file="/opt/rocm/include/hip/math.h", line=n, function=name)
+        for n, name in enumerate(["powi", "pow", "apply"])
+    )
+    texts = ["v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]"] * 20
+    code = tuple(
+        Instruction(index=n, address=8 * n, text=t, hits=10, lanes=640, source=(*headers, USER))
+        for n, t in enumerate(texts)
+    )
+    (line,) = slow_lines(kernel_of("s_endpgm").model_copy(update={"instructions": code}))
+    assert line.words == "calls pow"
+
+
+DIVISION = ["v_cvt_f32_u32_e32 v2, s12", "v_rcp_iflag_f32_e32 v2, v2", *["v_mul_hi_u32 v2, v0, v2"] * 9]
+FUNCTION = ["v_log_f32_e32 v2, v2", *["v_fma_f32 v1, v2, v3, v4"] * 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "steps", "words"),
+    [
+        ("for (int i = threadIdx.x; i < n; i += blockDim.x)", DIVISION, 8, "to count the loop's steps"),
+        ("for (int i = threadIdx.x; i < n; i += blockDim.x)", DIVISION, 1, "divides integers: "),
+        ("for (int i = k / n; i < n; i++)", DIVISION, 8, "divides integers: "),
+        ("int row = i / n;", DIVISION, 8, "divides integers: "),
+        ("for (int p = 0; p < n; p++)  // powf(base, p)", FUNCTION, 8, "before the loop, for all"),
+        ("while (x < sinf(y))", FUNCTION, 1, "computes slow functions: "),
+    ],
+)
+def test_what_the_head_of_a_loop_does_once_is_told_as_such(
+    tmp_path: Path, text: str, code: list[str], steps: int, words: str
+) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(f"{text}\n")
+    frame = Frame(file=str(source), line=1, column=1)
+    texts = [*((t, 10) for t in code), ("v_add_u32_e32 v2, s22, v2", 10 * steps)]
+    instructions = tuple(
+        Instruction(index=n, address=8 * n, text=t, hits=h, lanes=64 * h, latency=10.0 * h, source=(frame,))
+        for n, (t, h) in enumerate(texts)
+    )
+    profile = modelled_profile(kernel_of("s_endpgm").model_copy(update={"instructions": instructions}))
+    (finding,) = detect_all(profile, SourceTexts(), formulas=["precision"])
+    assert words in finding.message
