@@ -19,16 +19,16 @@ from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
+from hipscope.formulas.propose.recipes.shared.passed_on import values_passed_on
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
 
 NAME = "data_layout"
 _NAMES = ("identifier", "field_expression")
-_ROW_REASON = (
-    "it takes a launch with more threads for each row, which is more than another block size, and sums would be added "
-    "up in another order"
-)
+_ROW_REASON = "it takes a launch with more threads for each row, which is more than another block size"
+_SUMS = ", and sums would be added up in another order"
+_CHAIN_REASON = "it takes wider types than the elements have, and rows that begin where such a load may"
 _LOAD_BYTES = 16  # the most that a lane loads at once: structures up to it are read whole
 
 
@@ -45,12 +45,13 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     constants = parse(source).constants
     for access in accesses:
         element = elements[access.base]
+        size = facts.bytes_of(element.type)
         try:
             wave = wave_values(
                 kernel, facts.launches[0], constants, at=access.node, wave_size=facts.wave_size
             )
-            advice = _sparse_row(access, element, kernel, set(given), wave) or _spread(
-                access, element, kernel, wave, facts.bytes_of(element.type)
+            advice = _sparse_row(access, element, kernel, set(given), wave, size) or _spread(
+                access, element, kernel, wave, size
             )
         except NotStatic:
             continue
@@ -73,14 +74,35 @@ def _spread(
             f"the next lane reads {size} bytes further on",
             "how data lie in memory is decided in host code, where only launches are edited",
         )
-    if apart > 1 and (counter := _unit_step(access, kernel, wave)) is not None:
-        return Advice(
-            "row_per_wave",
-            f"Give each row of `{element.array}` to a wave, whose lanes take consecutive `{counter}`: as it is, "
+    if apart > 1 and (loop := _unit_step(access, kernel, wave)) is not None:
+        return _row_advice(
+            loop,
+            element.array,
+            "a wave, whose lanes",
             f"each thread walks along a row of its own, {apart:,} elements from its neighbour's",
-            _ROW_REASON,
+            size,
         )
     return None
+
+
+def _row_advice(loop: Node, array: str, lanes: str, why: str, size: int | None) -> Advice | None:
+    """What helps threads that walk along rows: lanes that share a row, or wide loads where the steps are a chain."""
+    passed_on = values_passed_on(loop)
+    if passed_on == "unknown" or (passed_on == "chain" and (size is None or size >= _LOAD_BYTES)):
+        return None
+    if passed_on == "chain" and size is not None:
+        return Advice(
+            "wide_loads",
+            f"Load {_LOAD_BYTES // size} elements of a row of `{array}` at once ({_LOAD_BYTES} bytes) and take them "
+            f"apart in registers, or stage the rows in LDS: as it is, {why}; each step needs what the one before it "
+            "made, so lanes cannot share a row",
+            _CHAIN_REASON,
+        )
+    return Advice(
+        "row_per_wave",
+        f"Give each row of `{array}` to {lanes} take consecutive `{_counter(loop)}`: as it is, {why}",
+        f"{_ROW_REASON}{_SUMS if passed_on == 'sums' else ''}",
+    )
 
 
 @dataclass(frozen=True)
@@ -132,8 +154,8 @@ def _field(access: Subscript) -> str | None:
     return text_of(member) if member is not None else None
 
 
-def _unit_step(access: Subscript, kernel: KernelSyntax, wave: Wave) -> str | None:
-    """The counter of a loop around the access that goes to the next element in each step."""
+def _unit_step(access: Subscript, kernel: KernelSyntax, wave: Wave) -> Node | None:
+    """A loop around the access that goes to the next element in each step."""
     for outer in ancestors(access.node, kernel.body_node):
         counter = _counter(outer) if outer.type == "for_statement" else None
         if counter is None or counter not in wave.values:
@@ -144,14 +166,16 @@ def _unit_step(access: Subscript, kernel: KernelSyntax, wave: Wave) -> str | Non
         except NotStatic:
             continue
         if (steps == 1).all():
-            return counter
+            return outer
     return None
 
 
 def _sparse_row(
-    access: Subscript, element: _Pointer, kernel: KernelSyntax, arrays: set[str], wave: Wave
+    access: Subscript, element: _Pointer, kernel: KernelSyntax, arrays: set[str], wave: Wave, size: int | None
 ) -> Advice | None:
-    """Lanes that go along rows of a sparse matrix: `for (k = row[r]; ...; ++k) ... val[k]`. Raises NotStatic."""
+    """Lanes that go along rows of a sparse matrix: `for (k = row[r]; ...; ++k) ... val[k]`. `size` is that of an
+    element. Raises NotStatic.
+    """
     for outer in ancestors(access.node, kernel.body_node):
         counter = _counter(outer) if outer.type == "for_statement" else None
         if counter is None or text_of(access.indices[0]) != counter:
@@ -163,12 +187,8 @@ def _sparse_row(
         where = next((s for s in kernel.subscripts if first is not None and s.node.id == first.id), None)
         if where is None or where.base not in arrays or _apart(evaluate(where.indices[0], wave)) != 1:
             return None
-        return Advice(
-            "row_per_wave",
-            f"Give each row of `{element.array}` to a wave or to a few of its lanes, which take consecutive "
-            f"`{counter}`: as it is, each thread walks along a row of its own, from `{text_of(where.node)}` on",
-            _ROW_REASON,
-        )
+        why = f"each thread walks along a row of its own, from `{text_of(where.node)}` on"
+        return _row_advice(outer, element.array, "a wave or to a few of its lanes, which", why, size)
     return None
 
 

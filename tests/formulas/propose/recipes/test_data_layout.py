@@ -57,6 +57,35 @@ def test_threads_that_walk_along_rows_of_a_sparse_matrix_are_told_to_share_them(
     assert "from `row[t]` on" in advice.title
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int i = 0; i < n; i++) c = table[(c ^ in[t * n + i]) & 255] ^ (c >> 8);",
+        "for (int i = 0; i < n; i++) { unsigned next = c * 31; c = next + in[t * n + i]; }",
+        "for (int i = 0; i < n; i++) { c *= 31; c ^= in[t * n + i]; c = c * 7 + i; }",
+    ],
+)
+def test_threads_whose_steps_need_the_one_before_are_told_to_load_wider(loop: str) -> None:
+    parameters = "const unsigned char* in, const unsigned* table, unsigned* out, int n"
+    advice = answer(parameters, f"unsigned c = 0; {loop} out[t] = c;", {"unsigned char": 1})
+    assert isinstance(advice, Advice), advice
+    assert advice.recipe == "wide_loads"
+    assert "Load 16 elements of a row of `in` at once (16 bytes)" in advice.title
+    assert "sums" not in advice.reason
+
+
+def test_sums_are_named_only_where_a_loop_has_some() -> None:
+    parameters = "const float* in, float* out, int n"
+    alone = answer(parameters, "for (int i = 0; i < n; i++) out[t * n + i] = 2 * in[t * n + i];")
+    best = answer(
+        parameters, "float m = 0; for (int i = 0; i < n; i++) m = fmaxf(m, in[t * n + i]); out[t] = m;"
+    )
+    both = answer(
+        parameters, "float c, s = 0; for (int i = 0; i < n; i++) { c = in[t * n + i]; s += c; } out[t] = s;"
+    )
+    assert [isinstance(a, Advice) and "sums" in a.reason for a in (alone, best, both)] == [False, False, True]
+
+
 def test_a_row_that_all_lanes_share_is_no_such_row() -> None:
     body = "double sum = 0; for (int k = row[blockIdx.x]; k < n; ++k) sum += val[k]; y[t] = sum;"
     assert isinstance(answer("const int* row, const double* val, double* y, int n", body), Refusal)
