@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact
 
@@ -137,6 +137,19 @@ def evaluate(node: Node, wave: Wave) -> Lanes:
     if kind == "call_expression":
         return _call(node, wave)
     raise NotStatic(f"`{text_of(node)}` is not integer arithmetic")
+
+
+def constant_number(node: Node, constants: Mapping[str, Node]) -> int | None:
+    """The value of an expression of numbers and constants of the file, `MAX_LEN + 1`; None for anything else."""
+    known: dict[str, Lanes] = {}
+    for name in names_in(node) & set(constants):
+        others = {n: value for n, value in constants.items() if n != name}
+        if (number := constant_number(constants[name], others)) is not None:
+            known[name] = _broadcast(number, 1)
+    try:
+        return int(evaluate(node, Wave(known, 1))[0])
+    except NotStatic:
+        return None
 
 
 def lds_conflict_cycles(byte_addresses: Lanes, size: int) -> int:

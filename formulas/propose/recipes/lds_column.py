@@ -16,6 +16,7 @@ from tree_sitter import Node
 from hipscope.analysis.source.nodes import ancestors, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes import launch_bounds
@@ -42,12 +43,15 @@ _MOST = 64  # elements: more of them leave LDS for few workgroups
 
 @dataclass(frozen=True)
 class _Array:
-    """`type name[size];` of a thread, with the subscripts that use it; `zeros`: it begins with zeros."""
+    """`type name[size];` of a thread, with the subscripts that use it; `extent` is the size as it is written, `zeros`:
+    it begins with zeros.
+    """
 
     declaration: Node
     name: str
     type: str
     size: int
+    extent: str
     zeros: bool
     uses: tuple[Node, ...]
 
@@ -124,7 +128,8 @@ def _array(declaration: Node, kernel: KernelSyntax, file: FileSyntax) -> _Array 
     uses = [n.parent for n in mentions if n.parent is not None and _is_element(n, n.parent)]
     if not any(_by_data(use, kernel) for use in uses):
         return None
-    size = _number(text_of(child_of(inner[0], "size")), file)
+    written = child_of(inner[0], "size")
+    size = constant_number(written, file.constants)
     head = squeeze(text_of(declaration).partition(name)[0])
     first = declared[0]
     zeros = first.type == "init_declarator"
@@ -143,7 +148,8 @@ def _array(declaration: Node, kernel: KernelSyntax, file: FileSyntax) -> _Array 
             return (
                 f"`{text_of(use)}` on line {use.start_point.row + 1} is not stored by a statement of its own"
             )
-    return _Array(declaration, name, text_of(child_of(declaration, "type")), size, zeros, tuple(uses))
+    kind = text_of(child_of(declaration, "type"))
+    return _Array(declaration, name, kind, size, text_of(written), zeros, tuple(uses))
 
 
 def _is_element(name: Node, parent: Node) -> bool:
@@ -203,26 +209,21 @@ def _stored(use: Node) -> Node | None:
     return outer.parent if is_pure(_index(use)) else None
 
 
-def _number(text: str, file: FileSyntax) -> int | None:
-    if text.isdigit():
-        return int(text)
-    value = file.constants.get(text)
-    return int(text_of(value)) if value is not None and text_of(value).isdigit() else None
-
-
 def _splices(source: bytes, style: Style, array: _Array, threads: int, lane: str) -> list[Splice]:
     """The declaration, and each use with its lane; a store at an index that is data asks whether it is in the array."""
     declaration, name = array.declaration, array.name
-    text = f"__shared__ {array.type} {name}[{array.size}][{threads}];"
+    text = f"__shared__ {array.type} {name}[{array.extent}][{threads}];"
     if array.zeros:
         blanks = style.newline + indentation(source, line_start(source, declaration.start_byte))
-        text += f"{blanks}for (int row = 0; row < {array.size}; ++row) {name}[row][{lane}] = 0;"
+        row = style.fresh("row")
+        text += f"{blanks}for (int {row} = 0; {row} < {array.extent}; ++{row}) {name}[{row}][{lane}] = 0;"
     splices = [Splice(declaration.start_byte, declaration.end_byte, text.encode())]
     for use in array.uses:
         splices.append(Splice(use.end_byte, use.end_byte, f"[{lane}]".encode()))
         statement = _stored(use) if _dynamic(use, array) else None
         if statement is not None:
-            asked = f"if (static_cast<unsigned>({text_of(_index(use))}) < {array.size}u) "
+            within = f"{array.size}u" if array.extent.isdigit() else array.extent
+            asked = f"if (static_cast<unsigned>({text_of(_index(use))}) < {within}) "
             splices.append(Splice(statement.start_byte, statement.start_byte, asked.encode()))
     return splices
 

@@ -14,6 +14,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import ancestors, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
@@ -226,8 +227,7 @@ def _number(node: Node, file: FileSyntax, scalars: object) -> int | None:
     text = text_of(node)
     if isinstance(scalars, dict) and text in scalars:
         return int(scalars[text])
-    value = text_of(file.constants[text]) if text in file.constants else text
-    return int(value) if value.isdigit() else None
+    return constant_number(node, file.constants)
 
 
 def _candidate(

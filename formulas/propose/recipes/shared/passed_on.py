@@ -25,6 +25,7 @@ PassedOn = Literal["nothing", "sums", "best", "chain", "unknown"]
 _WORST_FIRST: tuple[PassedOn, ...] = ("chain", "unknown", "sums", "best")
 _SUMMING = frozenset({"+", "-", "*", "&", "|", "^"})
 _EXTREMES = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
+_SOMEWHERE = ("call_expression", "pointer_expression")  # `at(i) = x`, `*p = x`
 _CHANGES = ("assignment_expression", "update_expression")
 
 
@@ -45,6 +46,7 @@ def values_passed_on(loop: Node) -> PassedOn:
     kinds = {_kind(n, text_of(t), carried, derived) for n, t in changes if text_of(t) in carried}
     arrays = {text_of(child_of(t, "argument")) for _, t in changes if t.type == "subscript_expression"}
     kinds |= {_of_elements(body, array, changes) for array in arrays}
+    kinds |= {"unknown" for _, t in changes if t.type in _SOMEWHERE}
     return next((kind for kind in _WORST_FIRST if kind in kinds), "nothing")
 
 

@@ -34,6 +34,8 @@ from hipscope.formulas.propose.recipes.shared.passed_on import values_passed_on
         ("if (found == 0 && a[i] > 1) found = i;", "unknown"),
         ("int best = min(row[i], row[i - 1]); row[i] = best;", "unknown"),
         ("if (a[i] > 3) last = i;", "unknown"),
+        ("m.at(i) = m.at(i - 1);", "unknown"),
+        ("*p = *p + a[i];", "unknown"),
     ],
 )
 def test_what_a_step_hands_to_the_next(step: str, expected: str) -> None:
