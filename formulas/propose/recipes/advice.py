@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import LOOPS, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.detect.launch_config import BUSY, LANES, ROUNDS, SIMDS
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Advice, Proposal
+from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -59,13 +64,70 @@ def _better_shape(finding: Finding | None, facts: LaunchFacts) -> str:
 def regroup_work(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> Proposal:
-    """branchDivergence: work that takes the same way belongs into the same wave."""
-    del source, finding, facts
+    """branchDivergence: work that takes the same way belongs into the same wave, if it is the data that decide."""
+    del source
+    condition = _condition_at(kernel, finding.line) if finding is not None else None
+    if finding is not None and condition is not None:
+        asked = squeeze(text_of(condition))
+        asked = asked[1:-1] if condition.type == "condition_clause" else asked
+        threads = max((_product(launch.workgroup) for launch in facts.launches), default=0)
+        if _ONE_THREAD.fullmatch(asked.replace(" ", "")) is None or threads <= 1:
+            return Refusal("regroup_work", f"`{asked}` follows from the thread's number, not from data")
+        return Advice(
+            "share_one_thread",
+            f"Let all {threads} threads of a workgroup take part in what `{asked}` leaves to one "
+            f"(line {finding.line})",
+            "no recipe knows how the steps of that thread could be shared",
+        )
     return Advice(
         "regroup_work",
         f"Sort or bin the elements of `{kernel.name}` by the way they take, so that a wave goes one way",
         "which way an element takes is known only at run time, so no renumbering of the threads can be proved to help",
     )
+
+
+_ONE_THREAD = re.compile(r"[\w.]+==\d+|!(threadIdx\.x|tid)")
+
+
+def _condition_at(kernel: KernelSyntax, line: int) -> Node | None:
+    """The branch around a line by which the thread's number decides, else a loop; None where data may decide before."""
+    row, loop = line - 1, None
+    around = [
+        n for n in walk(kernel.body_node) if n.type in _ASKING and n.start_point.row <= row <= n.end_point.row
+    ]
+    for node in reversed(around):
+        asked = [p for f in ("initializer", "condition") if (p := node.child_by_field_name(f)) is not None]
+        if not asked or any(_by_data(part, kernel, frozenset()) for part in asked):
+            return None
+        if node.type == "if_statement":
+            return asked[-1]
+        loop = loop or asked[-1]
+    return loop
+
+
+_ASKING = ("if_statement", *LOOPS)
+
+
+def _by_data(node: Node, kernel: KernelSyntax, followed: frozenset[str]) -> bool:
+    """Whether memory goes into an expression, or what cannot be seen through."""
+    if any(n.type in ("subscript_expression", "pointer_expression", "call_expression") for n in walk(node)):
+        return True
+    if "->" in text_of(node):
+        return True
+    for name in names_in(node) - followed:
+        for target, value in _given(kernel):
+            if target == name and _by_data(value, kernel, followed | {name}):
+                return True
+    return False
+
+
+def _given(kernel: KernelSyntax) -> Iterator[tuple[str, Node]]:
+    """What the kernel's variables are given, by name."""
+    for node in walk(kernel.body_node):
+        if node.type == "init_declarator":
+            yield text_of(child_of(node, "declarator")), child_of(node, "value")
+        elif node.type == "assignment_expression":
+            yield text_of(child_of(node, "left")), child_of(node, "right")
 
 
 def _product(shape: tuple[int, int, int]) -> int:
