@@ -1,12 +1,12 @@
 """Divergent branches: lanes of a wave take different ways, and the wave goes all of them with part of its lanes.
 
-Takes a kernel's executed instructions with their active lanes, gives one finding, on the branch or loop in which
-most lane time is lost.
+Takes a kernel's executed instructions with their active lanes, gives a finding on the branch or loop in which most
+lane time is lost, and one on a loop of one lane for which all others wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
@@ -22,6 +22,7 @@ from hipscope.formulas.detect.instruction_mix import (
     waves,
     workgroups,
 )
+from hipscope.formulas.detect.one_lane import LoneWork, lone_work
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
@@ -61,15 +62,20 @@ class BranchDivergence(Formula):
     )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
-        """One finding for the kernel, or none."""
+        """One finding for the kernel, one for what a lane does while all others wait, or none."""
         full = launched_lanes(kernel)
         if full is None or not long_enough(kernel):
             return []
         if not counts_all(kernel):
-            found = _counted(self.name, profile, kernel, full)
+            found = [_counted(self.name, profile, kernel, full)]
         else:
-            found = _placed(self.name, profile, kernel, full, texts)
-        return [] if found is None else [found]
+            alone = lone_work(kernel)
+            without = alone.instructions if alone is not None else frozenset()
+            found = [
+                _of_one_lane(self.name, profile, kernel, alone),
+                _placed(self.name, profile, kernel, full, texts, without),
+            ]
+        return sorted((f for f in found if f is not None), key=lambda f: -f.share)
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """Mean active lanes of the vector instructions."""
@@ -81,10 +87,29 @@ class BranchDivergence(Formula):
         return {LANES: threads / active} if threads is not None and active else {}
 
 
+def _of_one_lane(formula: str, profile: Profile, kernel: Kernel, alone: LoneWork | None) -> Finding | None:
+    """A loop that one lane makes while the other waves of its workgroup wait."""
+    if alone is None:
+        return None
+    waves_words = "wave waits" if round(alone.others) == 1 else "waves wait"
+    return finding_at(
+        formula,
+        kernel,
+        alone.site,
+        smaller(alone.share, beyond_traffic(profile, kernel)),
+        f"one lane works here, and the other {alone.others:.0f} {waves_words} for it at a barrier: all threads of the "
+        "workgroup could take a part",
+        (
+            Evidence("part of a workgroup's time that one lane works", 100 * alone.share, 0.0, "%"),
+            Evidence("waves of the workgroup that wait", alone.others, 0.0, "waves"),
+        ),
+    )
+
+
 def _placed(
-    formula: str, profile: Profile, kernel: Kernel, full: float, texts: SourceTexts
+    formula: str, profile: Profile, kernel: Kernel, full: float, texts: SourceTexts, without: Set[int]
 ) -> Finding | None:
-    """All idle lane time of the kernel, on the branch that loses most of it."""
+    """The idle lane time of the kernel, on the branch that loses most of it; `without` have a finding already."""
     steps, least = _steps(kernel)
 
     def idle(instruction: Instruction) -> float:
@@ -95,7 +120,9 @@ def _placed(
 
     def divergent(instruction: Instruction) -> bool:
         active = instruction.lanes / instruction.hits / full if instruction.hits else 1.0
-        return instruction.memory is None and 0 < active <= THRESHOLDS["branchDivergence.lanes"]
+        if instruction.memory is not None or instruction.index in without:
+            return False
+        return 0 < active <= THRESHOLDS["branchDivergence.lanes"]
 
     lost: dict[tuple[str, int], tuple[float, Site]] = {}
     every: list[Instruction] = []

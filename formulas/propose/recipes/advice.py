@@ -77,7 +77,7 @@ def regroup_work(
             "share_one_thread",
             f"Let all {threads} threads of a workgroup take part in what `{asked}` leaves to one "
             f"(line {finding.line})",
-            "no recipe knows how the steps of that thread could be shared",
+            "but for sums and searches in LDS, no recipe knows how the steps of that thread could be shared",
         )
     return Advice(
         "regroup_work",
