@@ -5,6 +5,7 @@ The lane model says how far apart the elements of neighbouring lanes lie, and th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -165,9 +166,24 @@ def _unit_step(access: Subscript, kernel: KernelSyntax, wave: Wave) -> Node | No
             steps = evaluate(access.indices[0], later) - evaluate(access.indices[0], wave)
         except NotStatic:
             continue
-        if (steps == 1).all():
+        if (steps == 1).all() and _length(outer, wave) >= _LONG:
             return outer
     return None
+
+
+_LONG = 16  # steps: a shorter row is no work for a wave
+
+
+def _length(loop: Node, wave: Wave) -> float:
+    """The steps of a loop that counts up by one; without end where that is not known."""
+    start, condition = child_of(loop, "initializer"), child_of(loop, "condition")
+    first = _value_of(start, _counter(loop) or "")
+    if first is None or condition.type != "binary_expression":
+        return math.inf
+    try:
+        return float((evaluate(child_of(condition, "right"), wave) - evaluate(first, wave)).max())
+    except NotStatic:
+        return math.inf
 
 
 def _sparse_row(

@@ -3,12 +3,15 @@
 At a periodic boundary `(x + 1) % width` is `x + 1` but for the last x. `x + 1 < width ? x + 1 : (x + 1) % width` is
 the same for every value that is not negative, and a wave divides only if one of its lanes is at the boundary. Where x
 is a remainder of that width itself, no division is left: `x + 1 < width ? x + 1 : 0`, `x > 0 ? x - 1 : width - 1`.
-Needs an index that is unsigned, or not negative as recorded. Results stay the same bit for bit.
+Needs an index that is unsigned, or not negative as recorded. Of others, and of `(x - step + width) % width` and
+`(x % width + width) % width`, a helper compares, which divides what lies further away. Results stay the same bit for
+bit.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,11 +19,17 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, text_of, walk
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.division import is_division, operand_types
-from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names, declared_type
+from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+    changed_names,
+    declared_type,
+    helper_above,
+    indentation,
+    style_of,
+)
 from hipscope.formulas.propose.recipes.shared.integer_ranges import Ranges
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -51,14 +60,20 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     file = parse(source)
     nodes = [node for node in walk(kernel.body_node) if is_division(node, kernel, file, facts)]
     found = [n for node in nodes if (n := _neighbour(node)) is not None]
-    if not found:
-        return Refusal(NAME, "the kernel takes no remainder of an index next to another one")
     ranges = Ranges(kernel, file, facts)
-    texts = {n: _text(n, kernel, ranges, facts) for n in found}
-    splices = [Splice(n.node.start_byte, n.node.end_byte, text.encode()) for n, text in texts.items() if text]
-    if not splices:
+    texts = {n.node.id: _text(n, kernel, ranges, facts) for n in found}
+    splices = [
+        Splice(n.node.start_byte, n.node.end_byte, text.encode()) for n in found if (text := texts[n.node.id])
+    ]
+    splices += _by_helpers(source, kernel, file, facts, {at for at, text in texts.items() if text})
+    if not splices and found:
         said = ", ".join(f"`{text_of(n.node)}`" for n in found)
-        return Refusal(NAME, f"what {said} divide is not known to be non-negative and below 2^31")
+        reason = (
+            f"what {said} divide is not known to be non-negative and below 2^31, and its parts differ in type"
+        )
+        return Refusal(NAME, reason)
+    if not splices:
+        return Refusal(NAME, "the kernel takes no remainder of an index next to another one")
     used = ", ".join(f"`{name}`" for name in sorted(ranges.used))
     return [
         Candidate(
@@ -72,6 +87,126 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             else (),
         )
     ]
+
+
+def _by_helpers(
+    source: bytes, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts, done: AbstractSet[int]
+) -> list[Splice]:
+    """Calls of helpers for all other remainders of places around one, and the helpers' definitions."""
+    definitions: dict[str, tuple[str, str]] = {}
+    calls: list[Splice] = []
+    for node in walk(kernel.body_node):
+        if node.id in done or any(c.start <= node.start_byte < c.end for c in calls):
+            continue
+        wrapped = _wrapped(node, file)
+        if wrapped is None or len(_kinds(wrapped, kernel, facts)) > 1:
+            continue
+        if wrapped.stem not in definitions:
+            definitions[wrapped.stem] = _helper(source, kernel, wrapped.stem)
+        text = f"{definitions[wrapped.stem][0]}({wrapped.value}, {wrapped.size})"
+        calls.append(Splice(node.start_byte, node.end_byte, text.encode()))
+    above = "".join(text for _, text in definitions.values())
+    return [Splice(kernel.span.start, kernel.span.start, above.encode()), *calls] if above else calls
+
+
+@dataclass(frozen=True)
+class _Wrapped:
+    """`value % size`, or with the sign of the size: by a helper whose name begins with `stem`."""
+
+    stem: str
+    value: str
+    size: str
+    operand: Node
+
+
+# What each helper gives, and what a value near by is worth there.
+_HELPERS = {
+    "remainder_near": ("value % size", "value < size ? value : value - size"),
+    "wrapped_near": (
+        "(value + size) % size",
+        "value < 0 ? value + size : value < size ? value : value - size",
+    ),
+    "wrapped": (
+        "(value % size + size) % size",
+        "value < 0 ? value + size : value < size ? value : value - size",
+    ),
+}
+
+
+def _wrapped(node: Node, file: FileSyntax) -> _Wrapped | None:
+    """A remainder by a variable of a sum with that variable, or of a neighbour of any sign."""
+    if node.type != "binary_expression" or text_of(child_of(node, "operator")) != "%":
+        return None
+    left, right = child_of(node, "left"), child_of(node, "right")
+    if right.type not in ("identifier", "field_expression") or text_of(right) in file.constants:
+        return None
+    if left.type != "parenthesized_expression":
+        return None
+    size, terms = text_of(right), _terms(left.named_children[0])
+    inner = [t for t in terms if t.type == "binary_expression"]
+    if len(terms) == 2 and len(inner) == 1 and size in map(text_of, terms):
+        value = child_of(inner[0], "left")
+        if text_of(child_of(inner[0], "operator")) == "%" and text_of(child_of(inner[0], "right")) == size:
+            return _Wrapped("wrapped", _bare(value), size, value)
+    if size not in map(text_of, terms) and _neighbour(node) is None:
+        return None
+    whole = left.named_children[0]
+    sides = [child_of(whole, "left"), child_of(whole, "right")] if whole.type == "binary_expression" else []
+    others = [side for side in sides if text_of(side) != size]
+    if len(others) == 1 and text_of(child_of(whole, "operator")) == "+":
+        return _Wrapped("wrapped_near", _bare(others[0]), size, whole)
+    return _Wrapped("remainder_near", text_of(whole), size, whole)
+
+
+def _terms(node: Node) -> list[Node]:
+    """The parts of a sum, without brackets around them; what is subtracted is a part, too."""
+    while node.type == "parenthesized_expression":
+        node = node.named_children[0]
+    if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "-"):
+        return [*_terms(child_of(node, "left")), *_terms(child_of(node, "right"))]
+    return [node]
+
+
+def _bare(node: Node) -> str:
+    """The text without brackets around all of it."""
+    return text_of(node.named_children[0] if node.type == "parenthesized_expression" else node)
+
+
+def _kinds(wrapped: _Wrapped, kernel: KernelSyntax, facts: LaunchFacts) -> set[str]:
+    """The types that are known of the operands: a helper takes one of them."""
+    return (operand_types(wrapped.operand, kernel, facts) | {declared_type(wrapped.size, kernel) or ""}) - {
+        ""
+    }
+
+
+def _helper(source: bytes, kernel: KernelSyntax, stem: str) -> tuple[str, str]:
+    """Name and definition of a helper above the function; no definition where it stands there already."""
+    style = style_of(source, kernel)
+    parts = stem.split("_")
+    name = parts[0] + "".join(p.capitalize() for p in parts[1:]) if style.camel_case else stem
+    sides = "__host__ __device__" if "__host__" in kernel.attributes else "__device__"
+    meaning, near = _HELPERS[stem]
+    indent, step = indentation(source, kernel.span.start), style.step
+
+    def define(name: str) -> str:
+        lines = [
+            f"// `{meaning}`, which divides only what lies more than one `size` away.",
+            "template <typename T>",
+            f"static {sides} T {name}(T value, T size) {{",
+            f"{step}if (size > 0) {{",
+            f"{step}{step}const T near = {near};",
+            f"{step}{step}if (near >= 0 && near < size) return near;",
+            f"{step}}}",
+            f"{step}return {meaning};",
+            "}",
+            "",
+            "",
+        ]
+        return (
+            style.newline.join(f"{indent}{line}" if line else line for line in lines)[len(indent) :] + indent
+        )
+
+    return helper_above(source, kernel, name, define)
 
 
 def _neighbour(node: Node) -> _Neighbour | None:

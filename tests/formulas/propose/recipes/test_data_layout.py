@@ -123,6 +123,12 @@ def test_a_member_of_large_structures_is_told_to_lie_apart() -> None:
             "const float* row = next(in); for (int i = 0; i < n; ++i) out[t] += row[t * n + i];",
             {},
         ),
+        ("const float* in, float* out", "for (int i = 0; i < 8; ++i) out[t] += in[t * 8 + i];", {}),
+        (
+            "const float* in, float* out, int n",
+            "for (int i = t - 1; i <= t + 1; ++i) out[t] += in[t * n + i];",
+            {},
+        ),
         ("const float4* in, float* out", "out[t] = in[t].x;", {}),
         ("const Cell* in, float* out", "out[t] = in[t].x;", {"Cell": 16}),
         ("const Cell* in, float* out", "out[t] = in[t].x;", {}),
