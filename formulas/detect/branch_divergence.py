@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
-from hipscope.analysis.source.text_queries import branch_around
+from hipscope.analysis.source.text_queries import branch_around, code_line
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
 from hipscope.formulas.detect.instruction_mix import (
@@ -138,6 +138,7 @@ def _placed(
     if not lost:
         return None
     ranked = sorted(lost.values(), key=lambda entry: -entry[0])
+    ranked.sort(key=lambda entry: entry[0] < _WORTH_NAMING or _ends(texts, entry[1]))
     share = cost_share(kernel, every, idle)
     active = sum(i.lanes for i in every) / sum(i.hits for i in every)
     return finding_at(
@@ -157,6 +158,11 @@ def _placed(
             if lost_here >= _WORTH_NAMING
         ],
     )
+
+
+def _ends(texts: SourceTexts, site: Site) -> bool:
+    """A brace alone: what the compiler has merged there belongs to branches before it."""
+    return code_line(texts, site.file, site.line).strip() == b"}"
 
 
 def _steps(kernel: Kernel) -> tuple[float, float]:

@@ -1,0 +1,38 @@
+"""Where the finding on divergent branches stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.profile import Frame, Instruction
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.formulas.detect.registry import detect_all
+from tests.formulas.detect.test_dataflow import kernel_of
+from tests.formulas.hand_made import modelled_profile
+
+TEXT = """__global__ void k(const char* in, int* out) {
+  if (in[threadIdx.x] == 'A')
+    out[threadIdx.x] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(("at_branch", "line"), [(300.0, 2), (1.0, 4)])
+def test_a_closing_brace_is_named_only_where_no_branch_is(
+    tmp_path: Path, at_branch: float, line: int
+) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(TEXT)
+    rows = [(2, at_branch, 20), (4, 500.0, 20), (1, 500.0, 64)]
+    code = tuple(
+        Instruction(
+            index=n, address=8 * n, text="v_add_u32_e32 v0, 1, v0", hits=1, lanes=lanes, latency=latency,
+            source=(Frame(file=str(source), line=at, column=3),),
+        )
+        for n, (at, latency, lanes) in enumerate(rows)
+    )  # fmt: skip
+    kernel = kernel_of("s_endpgm").model_copy(update={"instructions": code})
+    (found,) = detect_all(modelled_profile(kernel), SourceTexts(), formulas=["branchDivergence"])
+    assert found.line == line
