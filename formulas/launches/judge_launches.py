@@ -39,6 +39,7 @@ from hipscope.formulas.judge.selection import PROVED, unfinished
 from hipscope.formulas.judge.timed_replay import Measured, measure, time_of
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed
 from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, Sides, launch_edits
+from hipscope.formulas.launches.shared_edits import NAME as SHARED_ITEMS
 from hipscope.formulas.launches.shared_edits import shared_edits, shared_ways
 from hipscope.formulas.propose.candidate import Candidate
 
@@ -365,8 +366,10 @@ def _in_shape(
 
 def _own_shape(bench: Bench, candidate: Candidate, failure: str) -> Judgement:
     """The judgement of a shape in which the kernel does something else: nothing is wrong with any text."""
-    relies = f"`{bench.kernel.name}` relies on the shape of its launches"
-    reason = f"{candidate.recipe} does not apply: {relies}. {candidate.title}: {failure}."
+    relies = f"`{bench.kernel.name}` relies on the shape of its launches. {candidate.title}: "
+    if candidate.recipe == SHARED_ITEMS:  # its text does, too, and may add up in another order
+        relies = ""
+    reason = f"{candidate.recipe} does not apply: {relies}{failure}."
     return Judgement(candidate, Outcome.NO_RECIPE, reason)
 
 

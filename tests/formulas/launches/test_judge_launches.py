@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -20,6 +22,7 @@ from hipscope.formulas.launches import judge_launches
 from hipscope.formulas.launches.numbers import LaunchEdit, in_host_function, renumbered
 from hipscope.formulas.optimize.loop import optimize_project
 from hipscope.formulas.optimize.result import OptimizeResult
+from hipscope.formulas.propose.candidate import Candidate
 
 PROGRAM = """#include <hip/hip_runtime.h>
 #include <cstdio>
@@ -203,6 +206,19 @@ def test_an_edit_that_changes_what_is_done_is_refused(tmp_path: Path, kernel: st
     if kernel == PER_GROUP:  # nothing went wrong: the kernel is one that no other shape is for
         assert (result.status, result.attempts[-1].outcome) == ("no_improvement", "no_recipe")
         assert "`work` relies on the shape of its launches" in result.attempts[-1].reason
+
+
+def test_shared_items_that_differ_are_no_matter_of_the_shape_alone() -> None:
+    bench = cast("Bench", SimpleNamespace(kernel=SimpleNamespace(name="work")))
+    failure = "1 of 16 elements of `out` are wrong"
+    said = {
+        recipe: judge_launches._own_shape(
+            bench, Candidate(recipe=recipe, title="Other shape", text=b"", expected=""), failure
+        ).reason
+        for recipe in ("shared_items", "launch_shape")
+    }
+    assert said["shared_items"] == f"shared_items does not apply: {failure}."
+    assert "relies on the shape of its launches. Other shape: 1 of 16" in said["launch_shape"]
 
 
 def test_launches_are_left_alone_where_only_kernels_may_be_edited(tmp_path: Path) -> None:
