@@ -91,7 +91,13 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         ask_first.propose,
     ),
     "registerPressure": (launch_bounds.propose, unroll.limit),
-    "branchDivergence": (sequential_tree.propose, merge_branches.propose, advice.regroup_work),
+    "branchDivergence": (
+        wave_sum.propose,
+        wave_search.propose,
+        sequential_tree.propose,
+        merge_branches.propose,
+        advice.regroup_work,
+    ),
     "memoryLocality": (
         lds_tile.propose,
         xcd_remap.propose,
