@@ -6,6 +6,7 @@ cache lines touched. Anything that is not plain integer arithmetic raises NotSta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -56,25 +57,22 @@ def wave_values(
     at: Node,
     wave: int = 0,
     wave_size: int = 64,
-    columns_first: bool = False,
+    first: str = "x",
 ) -> Wave:
     """What is known in wave `wave` of workgroup 0 just before the node `at` runs.
 
-    `columns_first` numbers the threads of the workgroup along y first, as if x and y of the lanes were exchanged.
+    `first` is the axis along which the threads of the workgroup are numbered first, as if lanes ran along it.
     Loops around `at` are taken in their first iteration. A local assigned in a branch or loop that does not hold
     `at` is unknown afterwards.
     """
-    bx, by, bz = launch.workgroup
-    count = min(wave_size, bx * by * bz - wave * wave_size)
+    sizes = dict(zip("xyz", launch.workgroup, strict=True))
+    count = min(wave_size, math.prod(launch.workgroup) - wave * wave_size)
     if count <= 0:
         raise NotStatic(f"the workgroup {launch.workgroup} has no wave {wave}")
-    linear = np.arange(count, dtype=np.int64) + wave * wave_size
-    values: dict[str, Lanes] = {
-        "threadIdx.x": linear // by % bx if columns_first else linear % bx,
-        "threadIdx.y": linear % by if columns_first else linear // bx % by,
-        "threadIdx.z": linear // (bx * by),
-        "warpSize": _broadcast(wave_size, count),
-    }
+    rest = np.arange(count, dtype=np.int64) + wave * wave_size
+    values: dict[str, Lanes] = {"warpSize": _broadcast(wave_size, count)}
+    for axis in (first, *(axis for axis in "xyz" if axis != first)):
+        values[f"threadIdx.{axis}"], rest = rest % sizes[axis], rest // sizes[axis]
     for axis, work_items, size in zip("xyz", launch.grid, launch.workgroup, strict=True):
         values[f"blockIdx.{axis}"] = _broadcast(0, count)
         values[f"blockDim.{axis}"] = _broadcast(size, count)

@@ -33,7 +33,7 @@ LANE_FUNCTIONS = (
 
 @dataclass(frozen=True)
 class Access:
-    """One access to global memory: cache lines that one wave touches as written and with x and y exchanged."""
+    """One access to global memory: cache lines that a wave touches as written and with lanes along another axis."""
 
     subscript: Subscript
     element: str
@@ -68,17 +68,22 @@ def unseen(name: str, title: str, kernel: KernelSyntax) -> Advice | None:
     return Advice(name, title, first.sentence) if first is not None else None
 
 
-def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Shape | str:
-    """The kernel's shape, or the precondition that does not hold."""
+def read_shape(
+    kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts, *, first: str | None = None
+) -> Shape | str:
+    """The kernel's shape, or the precondition that does not hold.
+
+    `first` is the axis that lanes run along after the exchange; without, it is y, of workgroups of two dimensions.
+    """
     if not facts.launches:
         return "no captured launch shows the shape of the workgroups"
     if len({launch.workgroup for launch in facts.launches}) > 1:
         return "the captured launches use workgroups of different shapes"
     launch = facts.launches[0]
     bx, by, bz = launch.workgroup
-    if bz != 1:
+    if bz != 1 and first is None:
         return f"the workgroups are {bx} x {by} x {bz}; only those of two dimensions are exchanged"
-    if bx < 2 or by < 2:
+    if bz == 1 and (bx < 2 or by < 2):
         return f"the workgroups are {bx} x {by} x 1: there is no second dimension to exchange with the first"
     if kernel.barriers or kernel.shared or kernel.atomics:
         return "the threads of a workgroup already work together (LDS, barriers or atomics)"
@@ -94,7 +99,7 @@ def read_shape(kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> Sh
     parts = _partition(kernel, returns, facts)
     if isinstance(parts, str):
         return parts
-    accesses = _accesses(kernel, file, launch, facts)
+    accesses = _accesses(kernel, file, launch, facts, first or "y")
     if isinstance(accesses, str):
         return accesses
     return Shape(launch, accesses, tuple(returns), *parts)
@@ -139,7 +144,7 @@ def _reads(statement: Node, pointers: set[str], kernel: KernelSyntax) -> bool:
 
 
 def _accesses(
-    kernel: KernelSyntax, file: FileSyntax, launch: LaunchFact, facts: LaunchFacts
+    kernel: KernelSyntax, file: FileSyntax, launch: LaunchFact, facts: LaunchFacts, first: str
 ) -> tuple[Access, ...] | str:
     found: list[Access] = []
     pointers = pointers_of(kernel, facts)
@@ -151,7 +156,7 @@ def _accesses(
         if size is None or len(subscript.indices) != 1:
             return f"the size of the elements of `{subscript.base}` is not known"
         lines = []
-        for columns_first in (False, True):
+        for axis in ("x", first):
             try:
                 wave = wave_values(
                     kernel,
@@ -159,7 +164,7 @@ def _accesses(
                     file.constants,
                     at=subscript.node,
                     wave_size=facts.wave_size,
-                    columns_first=columns_first,
+                    first=axis,
                 )
                 lines.append(lines_touched(evaluate(subscript.indices[0], wave) * size))
             except NotStatic as reason:

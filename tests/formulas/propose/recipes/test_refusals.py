@@ -1191,13 +1191,20 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "all pointers are `__restrict__` already, in structures as well",
         ),
         (
-            "index_swap",
-            "columns",
+            "tile_transpose",
+            "plain",
             [],
             {"launches": [[[64, 64, 4], [4, 4, 4]]]},
             "only those of two dimensions",
         ),
         ("index_swap", "columns", [], {"launches": [[[64, 64, 1], [64, 1, 1]]]}, "no second dimension"),
+        (
+            "index_swap",
+            "deep",
+            [("i + nx * (j + ny * k)", "k + nz * (j + ny * i)")],
+            {},
+            "would touch fewer cache lines",
+        ),
         (
             "index_swap",
             "view",
