@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Instruction, Kernel, StallReason
-from hipscope.formulas.detect.instruction_mix import waves, workgroups
+from hipscope.formulas.detect.instruction_mix import mnemonic, waves, workgroups
 from hipscope.formulas.detect.sites import Site, sites
 
 _STEPS = 8  # of the lane's loop: fewer are the end of a tree
@@ -47,10 +47,12 @@ def lone_work(kernel: Kernel) -> LoneWork | None:
 
 
 def _alone(instruction: Instruction) -> bool:
-    return 0 < instruction.lanes <= instruction.hits
+    return 0 < instruction.lanes == instruction.hits
 
 
 def _loops(site: Site) -> bool:
-    """Some of a line's instructions run many times for each time that the lane comes there."""
-    hits = [i.hits for i in site.instructions]
-    return max(hits) >= _STEPS * min(hits)
+    """Some of a line's instructions run many times for each time that the lane comes there. Scalar ones say nothing:
+    branches around the steps of a tree are run by waves with few lanes, too, or with none.
+    """
+    hits = [i.hits for i in site.instructions if not mnemonic(i).startswith("s_")]
+    return bool(hits) and max(hits) >= _STEPS * min(hits)

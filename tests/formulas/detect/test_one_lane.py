@@ -58,6 +58,18 @@ def test_what_is_no_loop_of_one_lane_or_is_not_waited_for_is_left_alone(other: K
     assert lone_work(other.model_copy(update={"counters": waves})) is None
 
 
+@pytest.mark.parametrize("lanes", [1.0, 0.25])
+def test_branches_around_the_last_step_of_a_tree_are_no_loop(lanes: float) -> None:
+    """All waves come there, most of them with no lane."""
+    tree = kernel(steps=1)
+    hits = 8 * WAVES
+    first = tree.instructions[1]
+    branch = first.model_copy(
+        update={"index": 9, "text": "s_cbranch_execz 10", "hits": hits, "lanes": int(hits * lanes)}
+    )
+    assert lone_work(tree.model_copy(update={"instructions": (*tree.instructions, branch)})) is None
+
+
 def test_the_finding_comes_before_what_the_idle_lanes_cost() -> None:
     found = detect_all(modelled_profile(kernel()), SourceTexts(), formulas=["branchDivergence"])
     assert [(f.line, "one lane works here, and the other 3 waves wait" in f.message) for f in found] == [
