@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hipscope.analysis.metrics.machine_loops import machine_loops
 from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Instruction, Kernel, StallReason
 from hipscope.formulas.detect.instruction_mix import mnemonic, waves, workgroups
 from hipscope.formulas.detect.sites import Site, sites
 
-_STEPS = 8  # of the lane's loop: fewer are the end of a tree
+_STEPS = 8  # of the lane's loop in each workgroup: fewer are not worth sharing
 _WAITED = 0.5  # of what the lane takes: the other waves do that long nothing else than wait for it
 
 
@@ -34,7 +35,13 @@ def lone_work(kernel: Kernel) -> LoneWork | None:
     number, total = waves(kernel), total_cycles(kernel)
     if not groups or not number or not total or number < 2 * groups:
         return None
-    found = [s for s in sites(kernel, _alone, lambda i: i.latency) if _loops(s)]
+    inside = _in_own_loops(kernel)
+
+    def alone_in_a_loop(instruction: Instruction) -> bool:
+        lonely = 0 < instruction.lanes <= instruction.hits
+        return lonely and instruction.index in inside and instruction.hits >= _STEPS * groups
+
+    found = sites(kernel, alone_in_a_loop, lambda i: i.latency)
     alone = [i for site in found for i in site.instructions]
     cycles = sum(i.latency for i in alone)
     waited = stall_table(kernel).get(StallReason.BARRIER, 0.0)
@@ -46,13 +53,12 @@ def lone_work(kernel: Kernel) -> LoneWork | None:
     return LoneWork(worst, frozenset(i.index for i in alone), share, others)
 
 
-def _alone(instruction: Instruction) -> bool:
-    return 0 < instruction.lanes == instruction.hits
-
-
-def _loops(site: Site) -> bool:
-    """Some of a line's instructions run many times for each time that the lane comes there. Scalar ones say nothing:
-    branches around the steps of a tree are run by waves with few lanes, too, or with none.
-    """
-    hits = [i.hits for i in site.instructions if not mnemonic(i).startswith("s_")]
-    return bool(hits) and max(hits) >= _STEPS * min(hits)
+def _in_own_loops(kernel: Kernel) -> frozenset[int]:
+    """Instructions of loops without a barrier: with one, it is a tree, of which one lane makes the last step."""
+    barriers = [i.index for i in kernel.instructions if mnemonic(i) == "s_barrier"]
+    return frozenset(
+        index
+        for first, last in machine_loops(kernel)
+        if not any(first <= barrier <= last for barrier in barriers)
+        for index in range(first, last + 1)
+    )

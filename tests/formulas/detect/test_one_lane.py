@@ -14,13 +14,19 @@ from tests.formulas.hand_made import modelled_profile
 GROUPS, WAVES = 100, 400
 
 
-def kernel(steps: int = 64, lanes: int = 1, waited: float = 3000.0, threads: int = 256) -> Kernel:
-    """Workgroups of four waves: all load, one lane adds up what is in LDS, all meet at a barrier."""
+def kernel(
+    steps: int = 64, lanes: int = 1, waited: float = 3000.0, threads: int = 256, back: int = 65531
+) -> Kernel:
+    """Workgroups of four waves: all load, one lane adds up what is in LDS, all meet at a barrier.
+
+    `back`: to the load of LDS from behind the branch, in words.
+    """
     rows = [
         ("global_load_dword v1, v[2:3], off", 3, WAVES, 64, 1000.0, {}),
         ("v_mov_b32_e32 v3, 0", 5, GROUPS, lanes, 4.0, {}),
         ("ds_read_b32 v6, v4", 5, GROUPS * steps, lanes, 10.0, {}),
-        ("v_add_f32_e32 v3, v3, v6", 5, GROUPS * steps, lanes, 38.0, {}),
+        ("v_add_f32_e32 v3, v3, v6", 5, GROUPS * steps, lanes, 34.0, {}),
+        (f"s_cbranch_scc0 {back}", 5, GROUPS * steps, lanes, 4.0, {}),
         ("s_barrier", 7, WAVES, 64, waited, {StallReason.BARRIER: waited * WAVES}),
     ]
     code = tuple(
@@ -41,16 +47,33 @@ def kernel(steps: int = 64, lanes: int = 1, waited: float = 3000.0, threads: int
 def test_a_loop_of_one_lane_takes_the_time_of_all_waves_that_wait() -> None:
     found = lone_work(kernel())
     assert found is not None
-    alone = 4 + 64 * 48
-    whole = 1000 + alone / 4 + 3000
-    assert (found.site.line, found.others, sorted(found.instructions)) == (5, 3, [1, 2, 3])
+    alone = 64 * 48
+    whole = 1000 + (4 + alone) / 4 + 3000
+    assert (found.site.line, found.others, sorted(found.instructions)) == (5, 3, [2, 3, 4])
     assert found.share == pytest.approx(alone / whole)
+
+
+def barrier_inside() -> Kernel:
+    """A loop with a barrier in each step."""
+    whole = kernel()
+    code = [
+        i.model_copy(update={"text": "s_barrier"}) if i.text.startswith("v_add") else i
+        for i in whole.instructions
+    ]
+    return whole.model_copy(update={"instructions": tuple(code)})
 
 
 @pytest.mark.parametrize(
     "other",
-    [kernel(steps=2), kernel(lanes=2), kernel(waited=10.0), kernel(threads=64)],
-    ids=["the end of a tree", "two lanes", "nobody waits", "one wave"],
+    [
+        kernel(steps=2),
+        kernel(lanes=2),
+        kernel(waited=10.0),
+        kernel(threads=64),
+        kernel(back=1),
+        barrier_inside(),
+    ],
+    ids=["two steps", "two lanes", "nobody waits", "one wave", "no loop", "a tree"],
 )
 def test_what_is_no_loop_of_one_lane_or_is_not_waited_for_is_left_alone(other: Kernel) -> None:
     single = other.dispatches[0].workgroup[0] == 64
