@@ -447,13 +447,28 @@ def _launches(root: Node) -> Iterator[LaunchExpression]:
         yield LaunchExpression(name, shape[0], shape[1], shape[2], arguments, span_of(node))
 
 
+def _guarded(root: Node) -> Node:
+    """What stands between `#ifndef NAME`, `#define NAME` and `#endif`, where that is all of a file; else the file."""
+    parts = [n for n in root.named_children if n.type not in ("comment", "preproc_call")]
+    if len(parts) != 1 or parts[0].type != "preproc_ifdef" or parts[0].child_by_field_name("alternative"):
+        return root
+    guard, first = parts[0], next((n for n in parts[0].named_children[1:] if n.type != "comment"), None)
+    name = guard.child_by_field_name("name")
+    asked = guard.children[0].type == "#ifndef" and name is not None
+    defined = first is not None and first.type == "preproc_def" and not first.child_by_field_name("value")
+    if not asked or not defined or first is None or name is None:
+        return root
+    return guard if text_of(child_of(first, "name")) == text_of(name) else root
+
+
 def constants_of(root: Node) -> dict[str, Node]:
     """File-level `#define N 32`, `constexpr int N = 32;` and `const int N = 32;` by name.
 
-    A define's value is text to the parser, so it is parsed again on its own as an expression.
+    A define's value is text to the parser, so it is parsed again on its own as an expression. What a header's include
+    guard holds is at file level.
     """
     found: dict[str, Node] = {}
-    for node in root.children:
+    for node in _guarded(root).children:
         if node.type == "preproc_def":
             value = node.child_by_field_name("value")
             if value is not None and (expression := parse_expression(text_of(value))) is not None:

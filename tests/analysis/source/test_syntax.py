@@ -122,6 +122,21 @@ def test_file_constants_are_found_whether_macro_or_constexpr() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("#ifndef A_H\n#define A_H\n#include <b.h>\n#define N 32\nconst int M = 4;\n#endif  // A_H\n", "NM"),
+        ("#pragma once\n#ifndef A_H\n#define A_H\n#define N 32\n#endif\n", "N"),
+        ("#ifndef N\n#define N 32\n#endif\n", ""),  # another file may have defined it
+        ("#ifndef A\n#define A\n#define M 3\n#else\n#define M 4\n#endif\n", ""),
+        ("#ifdef A\n#define A\n#define M 3\n#endif\n", ""),
+        ("#define N 3\n#ifndef B\n#define B\n#define M 3\n#endif\n", "N"),
+    ],
+)  # fmt: skip
+def test_constants_in_an_include_guard_are_the_file_s(source: str, names: str) -> None:
+    assert "".join(parse(source.encode()).constants) == names
+
+
+@pytest.mark.parametrize(
     "source",
     [
         b"__global__ void LAUNCH_BOUNDS(256, 2) k(int* p) { p[0] = 1; }",
