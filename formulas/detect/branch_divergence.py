@@ -32,6 +32,7 @@ _STEPS = 3  # times that each wave comes to a barrier: then it is in a loop
 _SHRUNK = 0.5  # of the waves that come to the barrier: fewer go on to work
 _RELATED = 3  # places that a finding names
 _WORTH_NAMING = 0.005  # less would be shown as 0 %
+_BESIDE_A_BRACE = 0.02  # of what is lost at a closing brace: a branch with so much is named in its place
 
 
 class BranchDivergence(Formula):
@@ -138,7 +139,8 @@ def _placed(
     if not lost:
         return None
     ranked = sorted(lost.values(), key=lambda entry: -entry[0])
-    ranked.sort(key=lambda entry: entry[0] < _WORTH_NAMING or _ends(texts, entry[1]))
+    enough = _BESIDE_A_BRACE * ranked[0][0]
+    ranked.sort(key=lambda entry: entry[0] < enough or _ends(texts, entry[1]))
     share = cost_share(kernel, every, idle)
     active = sum(i.lanes for i in every) / sum(i.hits for i in every)
     return finding_at(
