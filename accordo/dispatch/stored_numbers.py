@@ -39,13 +39,14 @@ def stores_untyped(
 
 
 def _is_declared(piece: Segment) -> bool:
-    return piece.element.kind == "float" or piece.element.size > 1
+    """Integers of one or two bytes tell nothing: programs pack half floats and bfloat16 into `unsigned short`."""
+    return piece.element.kind == "float" or piece.element.size > 2
 
 
 def with_stored_numbers(
     pieces: Mapping[int, tuple[Segment, ...]], access: Mapping[int, AccessMap]
 ) -> dict[int, tuple[Segment, ...]]:
-    """The pieces; those of bytes, or of a type of one byte, with the floats in them apart."""
+    """The pieces; those of bytes, or of an integer type of one or two, with the floats in them apart."""
     return {
         index: tuple(part for piece in listed for part in _parts(piece, access[index]))
         for index, listed in pieces.items()

@@ -8,17 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from hipscope.accordo.dispatch.access_map import (
-    BF16,
-    F16,
-    F32,
-    F64,
-    SITE,
-    SITES,
-    STORED,
-    WRITTEN,
-    AccessMap,
-)
+from hipscope.accordo.dispatch.access_map import BF16, F16, F32, F64, SITE, SITES, STORED, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import read_dispatch
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
@@ -159,11 +149,20 @@ def test_half_of_a_double_and_a_float_across_two_words_are_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "becomes"), [("int", "int32"), ("unsigned char", "fp32"), ("double", "fp64")]
+    ("declared", "stored", "becomes"),
+    [
+        ("int", F32, "int32"),
+        ("unsigned char", F32, "fp32"),
+        ("double", F32, "fp64"),
+        ("unsigned short", BF16, "bf16"),
+        ("uint16_t", F16, "fp16"),
+        ("short", 0, "int16"),
+    ],
 )
-def test_what_is_declared_counts_but_for_buffers_of_characters(declared: str, becomes: str) -> None:
-    bits = np.full(64, F32 | WRITTEN, dtype=np.uint8)
+def test_what_is_declared_counts_but_for_small_integers(declared: str, stored: int, becomes: str) -> None:
+    bits = np.full(64, stored | WRITTEN, dtype=np.uint8)
     (piece,) = with_stored_numbers({0: (Segment(0, 64, element_of(declared), 0),)}, {0: AccessMap.of(bits)})[
         0
     ]
-    assert (piece.element.name, piece.stored) == (becomes, declared == "unsigned char")
+    small = declared in ("unsigned char", "unsigned short", "uint16_t")
+    assert (piece.element.name, piece.stored) == (becomes, small)
