@@ -19,8 +19,8 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
+from hipscope.formulas.facts.passed_on import values_passed_on
 from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
-from hipscope.formulas.propose.recipes.passed_on import values_passed_on
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding

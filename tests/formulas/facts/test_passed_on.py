@@ -6,7 +6,7 @@ import pytest
 
 from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
-from hipscope.formulas.propose.recipes.passed_on import values_passed_on
+from hipscope.formulas.facts.passed_on import values_passed_on
 
 
 @pytest.mark.parametrize(
