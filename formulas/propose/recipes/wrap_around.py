@@ -119,17 +119,14 @@ class _Wrapped:
     operand: Node
 
 
-# What each helper gives, and what a value near by is worth there.
+_AROUND = "value < 0 ? value + size : value < size ? value : value - size"
+# With a larger size, an unsigned sum may pass the end of its type, and its remainder is another one.
+_SMALL = "size > 0 && size < (1 << 30)"
+# What each helper gives, of which sizes it compares, and what a value near by is worth there.
 _HELPERS = {
-    "remainder_near": ("value % size", "value < size ? value : value - size"),
-    "wrapped_near": (
-        "(value + size) % size",
-        "value < 0 ? value + size : value < size ? value : value - size",
-    ),
-    "wrapped": (
-        "(value % size + size) % size",
-        "value < 0 ? value + size : value < size ? value : value - size",
-    ),
+    "remainder_near": ("value % size", "size > 0", "value < size ? value : value - size"),
+    "wrapped_near": ("(value + size) % size", _SMALL, _AROUND),
+    "wrapped": ("(value % size + size) % size", _SMALL, _AROUND),
 }
 
 
@@ -185,7 +182,7 @@ def _helper(source: bytes, kernel: KernelSyntax, stem: str) -> tuple[str, str]:
     parts = stem.split("_")
     name = parts[0] + "".join(p.capitalize() for p in parts[1:]) if style.camel_case else stem
     sides = "__host__ __device__" if "__host__" in kernel.attributes else "__device__"
-    meaning, near = _HELPERS[stem]
+    meaning, compared, near = _HELPERS[stem]
     indent, step = indentation(source, kernel.span.start), style.step
 
     def define(name: str) -> str:
@@ -193,7 +190,7 @@ def _helper(source: bytes, kernel: KernelSyntax, stem: str) -> tuple[str, str]:
             f"// `{meaning}`, which divides only what lies more than one `size` away.",
             "template <typename T>",
             f"static {sides} T {name}(T value, T size) {{",
-            f"{step}if (size > 0) {{",
+            f"{step}if ({compared}) {{",
             f"{step}{step}const T near = {near};",
             f"{step}{step}if (near >= 0 && near < size) return near;",
             f"{step}}}",

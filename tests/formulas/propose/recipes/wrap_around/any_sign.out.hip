@@ -5,7 +5,7 @@ namespace grid {
     // `(value % size + size) % size`, which divides only what lies more than one `size` away.
     template <typename T>
     static __device__ T wrapped(T value, T size) {
-        if (size > 0) {
+        if (size > 0 && size < (1 << 30)) {
             const T near = value < 0 ? value + size : value < size ? value : value - size;
             if (near >= 0 && near < size) return near;
         }
