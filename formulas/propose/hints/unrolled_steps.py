@@ -50,14 +50,16 @@ def unrolled_steps(
         names.replaced.update({use.node.id: f"{arrays[id(load)]}[{number}]" for use in load.uses})
     unrolled = _Unrolled(loop, times, number, counter, style.step)
     lines: list[str] = []
+    counters: list[str] = []
     if not loop.step.isdigit():  # as a sum in each of the loops it would take more registers
-        lines = unrolled.counters(fresh_name(f"{loop.counter}_at", style, given))
+        counters = unrolled.counters(fresh_name(f"{loop.counter}_at", style, given))
     for together in by_level(early).values():
         mine = [one for one in together if isinstance(one, EarlyLoad)]
         lines += [f"{m.type} {arrays[id(m)]}[{times}]{' = {}' if m.guards else ''};" for m in mine]
         if mine:
             lines += unrolled.lines(_loaded(mine, early, names, kernel, style.step))
-    return lines + unrolled.lines(_body(loop, loads, names, moved + style.step))
+    lines += unrolled.lines(_body(loop, loads, names, moved + style.step))
+    return (counters if unrolled.counted else []) + lines
 
 
 class _Unrolled:
@@ -71,6 +73,7 @@ class _Unrolled:
         self._declared = f"{loop.copy_type} {counter} = {self._value};"
         # Without a variable of the counter's type the sum has to be of that type.
         self._is_same = "short" not in loop.kind and loop.step.isdigit()
+        self.counted = False  # whether lines so far use the counter
 
     def counters(self, array: str) -> list[str]:
         """The counters of all steps, from now on taken from an array."""
@@ -86,6 +89,7 @@ class _Unrolled:
     def lines(self, inside: list[str]) -> list[str]:
         """The loop. An only statement of one line stands behind its head."""
         uses = len(re.findall(rf"\b{self._counter}\b", "\n".join(inside)))
+        self.counted |= bool(uses)
         short = len(inside) == 1 and _is_plain(inside[0])
         if short and uses == 1 and self._is_same:
             text = inside[0].replace(f"[{self._counter}]", f"[{self._value}]")

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 NAME = "sink_stores"
 
 _MOST = 12  # registers that live up to the barrier
+_WHY = "// Stored only here: the loads above are all on their way before the first is waited for."
 _LEAVES = ("return_statement", "goto_statement", "break_statement", "continue_statement", "labeled_statement")
 
 
@@ -337,7 +338,7 @@ def _disturbs(statements: Sequence[Node], kernel: KernelSyntax) -> bool:
 def _splices(source: bytes, sunk: _Sunk, style: Style) -> Iterator[Splice]:
     """Variables before the first statement, values into them where they are loaded, stores before the barrier."""
     phase, apart = sunk.phase, dict[str, list[str]]()
-    lines: list[str] = []
+    lines = [_WHY]
     for store, name in zip(sunk.stores, sunk.names, strict=True):
         kind, asked = store.array.element_type, " && ".join(store.way.asked)
         stands = store.left.start_byte == phase.statements[store.way.top].start_byte
@@ -355,6 +356,7 @@ def _before(source: bytes, statement: Node, lines: Sequence[str], style: Style) 
     """Lines right before a statement, on its own line where it does not begin that."""
     start = statement.start_byte
     if source[line_start(source, start) : start].strip():
-        return Splice(start, start, "".join(f"{line.strip()} " for line in lines).encode())
+        code = (line.strip() for line in lines if line != _WHY)  # a comment would end the line
+        return Splice(start, start, "".join(f"{line} " for line in code).encode())
     at, outer = before_directives(source, start), indentation(source, start)
     return Splice(at, at, "".join(outer + line + style.newline for line in lines).encode())

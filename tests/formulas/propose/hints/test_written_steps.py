@@ -485,3 +485,9 @@ def test_a_loop_that_only_stores_is_left_to_the_compiler(body: str, can: bool) -
     loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
     assert can_be_written(kernel, loop, 4) is can
+
+
+def test_no_counters_are_kept_for_steps_that_do_not_use_them() -> None:
+    text = written("f += 1.0f;", set(), times=16)
+    assert "for (int u = 0; u < 16; ++u) f += 1.0f;" in text
+    assert "j_at" not in text

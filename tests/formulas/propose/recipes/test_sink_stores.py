@@ -29,7 +29,8 @@ def answer_for(phase: str, file: str = FILE) -> str:
     if isinstance(answer, Refusal):
         return answer.reason
     text = candidates(answer)[0].text.decode()
-    return " ".join(text.partition("at = n * x;")[2].partition("__syncthreads")[0].split())
+    before = text.partition("at = n * x;")[2].partition("__syncthreads")[0]
+    return " ".join(" ".join(line for line in before.splitlines() if "//" not in line).split())
 
 
 @pytest.mark.parametrize(

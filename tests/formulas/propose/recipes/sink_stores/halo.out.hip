@@ -21,6 +21,7 @@ __global__ void halo(const float* in, float* out, int width, int height) {
     // The row below.
     tile_value_5 = x < width && y + 1 < height ? in[(y + 1) * width + x] : 0.0f;
   }
+  // Stored only here: the loads above are all on their way before the first is waited for.
   if (x < width && y < height) tile[ty][tx] = tile_value;
   if (x < width && y < height && tx == 1) tile[ty][0] = tile_value_2;
   if (x < width && y < height && tx != 1 && tx == TILE) tile[ty][TILE + 1] = tile_value_3;
