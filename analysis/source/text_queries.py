@@ -6,20 +6,29 @@ Takes the texts of a run, a file and a line, gives columns, declarations, number
 from __future__ import annotations
 
 import functools
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
-from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.parse import parse, parse_expression
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 
 _OPENING = {b"(": b")", b"[": b"]"}
 _CLOSING = frozenset(_OPENING.values())
 _NAME = re.compile(rb"[A-Za-z0-9_$\x80-\xff]+")
+_CONSTANT = re.compile(
+    rb"^\s*#\s*define\s+(?P<defined>\w+)[ \t]+(?P<text>.+)"
+    rb"|\bconst(?:expr)?\b[^=;()]*?\b(?P<declared>\w+)\s*=\s*(?P<value>[^;,]+)"
+)
+_DECLARED_ARRAY = re.compile(rb"(\w+)\s*((?:\[[^\]]*\]\s*)+)")
+_SHARED = re.compile(
+    rb"__shared__\s+(?P<type>[\w:<>, ]+?)\s+(?P<arrays>(?:(?:,\s*)?\w+\s*(?:\[[^\]]*\]\s*)+)+)"
+)
 _COMMENT_OR_STRING = re.compile(
     rb"//(?:[^\\\r\n]|\\(?:\r\n|.|\n))*|/\*.*?(?:\*/|\Z)"
     rb"|R\"([^()\\\s]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\r\n])*\"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\r\n])*'",
@@ -58,12 +67,14 @@ def column_range(
 
 
 def shared_array_at(texts: SourceTexts, file: str, line: int) -> SharedDeclaration | None:
-    """The `__shared__` array that the line subscripts, if the file declares it."""
+    """The `__shared__` array that the line subscripts: of several with one name, the last one declared before it."""
     text = code_line(texts, file, line).decode("utf-8", "replace")
-    for array in _shared_arrays(texts, file) if text else ():
-        if re.search(rf"\b{re.escape(array.name)}\s*\[", text):
-            return array
-    return None
+    used = (
+        [a for a in _shared_arrays(texts, file) if re.search(rf"\b{re.escape(a.name)}\s*\[", text)]
+        if text
+        else []
+    )
+    return max(used, key=lambda array: (array.line <= line, array.line), default=None)
 
 
 def subscripts_at(texts: SourceTexts, file: str, line: int, name: str) -> tuple[str, ...]:
@@ -186,36 +197,76 @@ def _without_comments(data: bytes) -> bytes:
 
 
 def _shared_arrays(texts: SourceTexts, file: str) -> Iterable[SharedDeclaration]:
-    declaration = re.compile(
-        rb"__shared__\s+(?P<type>[\w:<>, ]+?)\s+(?P<name>\w+)\s*(?P<dims>(?:\[[^\]]*\]\s*)+)"
-    )
     for number, text in enumerate(code_lines(texts, file), start=1):
-        for match in declaration.finditer(text) if b"__shared__" in text else ():
-            parts = (match["name"], match["type"], *re.findall(rb"\[([^\]]*)\]", match["dims"]))
-            name, element, *dimensions = (part.decode("utf-8", "replace").strip() for part in parts)
-            yield SharedDeclaration(name, element, tuple(dimensions), number)
+        for match in _SHARED.finditer(text) if b"__shared__" in text else ():
+            element = match["type"].decode("utf-8", "replace").strip()
+            for name, sizes in _DECLARED_ARRAY.findall(match["arrays"]):
+                dimensions = (
+                    size.decode("utf-8", "replace").strip() for size in re.findall(rb"\[([^\]]*)\]", sizes)
+                )
+                yield SharedDeclaration(name.decode("utf-8", "replace"), element, tuple(dimensions), number)
 
 
 def constant_value(texts: SourceTexts, file: str, text: str) -> int | None:
-    """A dimension as a number: a literal, or a constant of the file that is set to a literal; sums of those."""
-    total = 0
-    for part in text.split("+"):
-        value = _constants(texts, file).get(part.strip())
-        if value is None:
-            try:
-                value = int(part.strip(), 0)
-            except ValueError:
-                return None
-        total += value
-    return total
+    """A dimension as a number: what integers and constants of the file come to; None where one has several values."""
+    constants = _constants(texts, file)
+
+    def value(node: Node | None, seen: frozenset[str]) -> int | None:
+        if node is None:
+            return None
+        if node.type == "parenthesized_expression":
+            return value(node.named_child(0), seen)
+        if node.type == "number_literal":
+            return _integer(text_of(node))
+        if node.type == "identifier":
+            name = text_of(node)
+            known = constants.get(name, ())
+            return (
+                value(parse_expression(known[0]), seen | {name})
+                if len(known) == 1 and name not in seen
+                else None
+            )
+        if node.type != "binary_expression":
+            return None
+        left, right = (value(node.child_by_field_name(side), seen) for side in ("left", "right"))
+        operation = _OPERATIONS.get(text_of(child_of(node, "operator")))
+        return operation(left, right) if operation and left is not None and right is not None else None
+
+    return value(parse_expression(text), frozenset())
 
 
-def _constants(texts: SourceTexts, file: str) -> Mapping[str, int]:
-    found: dict[str, int] = {}
-    pattern = re.compile(rb"(?:#define\s+(\w+)\s+|\bconst(?:expr)?\b[^=;()]*?\b(\w+)\s*=\s*)(\d+)\b")
+def _divided(left: int, right: int) -> int | None:
+    return left // right if left >= 0 and right > 0 else None
+
+
+def _shifted(left: int, right: int) -> int | None:
+    return left << right if 0 <= right < 31 else None
+
+
+_OPERATIONS: Mapping[str, Callable[[int, int], int | None]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divided,
+    "<<": _shifted,
+}
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text.rstrip("uUlL"), 0)
+    except ValueError:
+        return None
+
+
+def _constants(texts: SourceTexts, file: str) -> Mapping[str, tuple[str, ...]]:
+    """What constants are set to, as written: once each, or every value where a name has several."""
+    found: dict[str, tuple[str, ...]] = {}
     for text in code_lines(texts, file):
-        for match in pattern.finditer(text):
-            found[(match[1] or match[2]).decode()] = int(match[3])
+        for match in _CONSTANT.finditer(text):
+            name = (match["defined"] or match["declared"]).decode()
+            value = (match["text"] or match["value"]).decode("utf-8", "replace").strip()
+            found[name] = tuple(dict.fromkeys((*found.get(name, ()), value)))
     return found
 
 

@@ -61,6 +61,44 @@ def test_declarations_and_subscripts_are_found(source: str) -> None:
     assert subscripts_at(SourceTexts(), source, 4, "tile") == ("threadIdx.x", "n")
 
 
+@pytest.mark.parametrize(
+    ("declared", "size", "value"),
+    [
+        ("constexpr int R = 1 << 4;", "R", 16),
+        ("#define BX 16\n#define BY (BX * 2)", "BY + 1", 33),
+        ("const int N = 0x40u;", "N / 2 - 1", 31),
+        ("constexpr int R = 1 << BITS;", "R", None),
+        ("#define T 8\n#undef T\n#define T 16", "T", None),
+        ("#define LOOP LOOP + 1", "LOOP", None),
+        ("const int HALF = threads() / 2;", "HALF", None),
+        ("constexpr float H = 0.5f;", "H", None),
+    ],
+)
+def test_a_size_is_a_number_where_all_of_its_constants_are(
+    declared: str, size: str, value: int | None
+) -> None:
+    texts = SourceTexts({Path("/k.hip"): declared.encode()})
+    assert constant_value(texts, "/k.hip", size) == value
+
+
+def test_of_arrays_with_one_name_the_last_before_the_use_counts() -> None:
+    text = """__global__ void a() {
+  __shared__ int tile[8][8];
+  tile[0][1] = 1;
+}
+__global__ void b() {
+  __shared__ float x[4], tile[16][17];
+  tile[0][1] = 1;
+}
+"""
+    texts = SourceTexts({Path("/k.hip"): text.encode()})
+    found = [shared_array_at(texts, "/k.hip", line) for line in (3, 7)]
+    assert [(array.dimensions, array.line) for array in found if array is not None] == [
+        (("8", "8"), 2),
+        (("16", "17"), 6),
+    ]
+
+
 def at(text: str, line: int, part: str) -> tuple[SourceTexts, str, int, ByteColumn]:
     """A file that holds this text, and where a part of one of its lines begins, as a compiler counts."""
     texts = SourceTexts({Path("/k.hip"): text.encode()})
