@@ -85,9 +85,11 @@ def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
 def exact_tree(source: bytes) -> Node:
     """The tree of exactly these bytes, so that a node's text is that of the source, macros included.
 
-    But for `* const __restrict p`, which is read as `* __restrict const p`: the grammar knows it in that order only.
+    But for `* const __restrict p`, which is read as `* __restrict const p`, and for `struct __align__(8)`, read as
+    `struct alignas  (8)`: the grammar knows these only.
     """
-    return Parser(_LANGUAGE).parse(_LATE_RESTRICT.sub(rb"\3\2\1", source)).root_node
+    known = _ALIGNED_STRUCTURE.sub(rb"\1alignas  ", source)
+    return Parser(_LANGUAGE).parse(_LATE_RESTRICT.sub(rb"\3\2\1", known)).root_node
 
 
 def attribute_macros(sources: Iterable[bytes]) -> frozenset[bytes]:
@@ -147,6 +149,7 @@ _ATTRIBUTE_MACRO = re.compile(
 _DYNAMIC_LDS = re.compile(
     rb"(?<![\w#])HIP_DYNAMIC_SHARED[ \t]*\([ \t]*([^(),#\r\n]*[^(),#\s])[ \t]*,[ \t]*([A-Za-z_]\w*)[ \t]*\)(?:[ \t]*;)?"
 )
+_ALIGNED_STRUCTURE = re.compile(rb"\b((?:struct|class|union)\s+)__align__(?=\s*\()")
 _LATE_RESTRICT = re.compile(rb"(?<=\*)(\s*\b(?:const|volatile))(\s+)(__restrict)\b")
 _BY_THREAD = re.compile(r"\b(?:threadIdx|hipThreadIdx_[xyz]|__lane_id|__builtin_amdgcn_mbcnt_lo)\b")
 _MACRO_AFTER = re.compile(rb"(?<=\))\s*(" + _MACRO + rb")\s*$")

@@ -2,7 +2,7 @@
 
 Takes source texts and a type as a parameter spells it, gives offsets in bytes by the rules of the Itanium C++ ABI for
 plain structures; None wherever that would be a guess: several base classes, or one in whose padding members may lie,
-virtual functions, unions, bit fields, `alignas`.
+virtual functions, unions, bit fields, `alignas` of members.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _NO_DATA = {
     "access_specifier", "comment", "function_definition", "declaration", "template_declaration", "alias_declaration",
     "type_definition", "friend_declaration", "static_assert_declaration", "using_declaration",
 }  # fmt: skip
+_ALIGNED = re.compile(r"alignas\((\d+)\)|__attribute__\(\(aligned\((\d+)\)\)\)")
+_ALIGNMENTS = (1, 2, 4, 8, 16, 32, 64)
 _PLACED_OTHERWISE = re.compile(r"\b(?:virtual|alignas|__align__|__attribute__|_Pragma)\b|\[\[|#")
 _SCALAR = re.compile(
     r"(?:const )?(?:(?:unsigned|signed|long|int|short|char|bool|float|double|size_t|u?int\d+_t|uint|ptrdiff_t) ?)+"
@@ -90,7 +92,7 @@ def _structure_in(node: Node) -> tuple[str, Node] | None:
     if (name := node.child_by_field_name("name")) is not None:
         return text_of(name), node
     outer = node.parent
-    if outer is None or outer.type != "type_definition":
+    if outer is None or outer.type != "type_definition" or _has_attributes(outer):
         return None
     declared = outer.child_by_field_name("declarator")
     return (text_of(declared), node) if declared is not None and declared.type == "type_identifier" else None
@@ -104,7 +106,7 @@ def _alias_in(node: Node) -> tuple[str, str] | None:
     if node.type == "preproc_def" and name is not None:
         meant = squeeze(text_of(child_of(node, "value")).partition("//")[0])
         return (text_of(name), meant) if _SCALAR.fullmatch(meant) and not _given_otherwise(node) else None
-    if node.type != "type_definition":
+    if node.type != "type_definition" or _has_attributes(node):
         return None
     declared = declared_name(child_of(node, "declarator")) or node.child_by_field_name("declarator")
     kind = child_of(node, "type")
@@ -116,6 +118,11 @@ def _alias_in(node: Node) -> tuple[str, str] | None:
     return (
         (text_of(declared), text_of(own)) if own is not None and text_of(own) != text_of(declared) else None
     )
+
+
+def _has_attributes(definition: Node) -> bool:
+    """Whether a `typedef` gives its name other bytes than its type has (`ext_vector_type`, `aligned`)."""
+    return any(c.type == "attribute_specifier" for c in definition.children)
 
 
 def _given_otherwise(macro: Node) -> bool:
@@ -279,7 +286,8 @@ def _vector(element: str, size: int, count: int) -> Layout | None:
 def _structure(definitions: Definitions, node: Node, values: list[str], depth: int) -> Layout | None:
     body = child_of(node, "body")
     names = _template_names(node)
-    if node.has_error or len(names) != len(values) or _PLACED_OTHERWISE.search(text_of(node)):
+    least = _least_alignment(node)
+    if node.has_error or len(names) != len(values) or least is None:
         return None
     given = dict(zip(names, values, strict=True))
     base = _base_layout(definitions, node, given, depth)
@@ -309,8 +317,22 @@ def _structure(definitions: Definitions, node: Node, values: list[str], depth: i
         & {m.path.partition(".")[0] for m in members[len(base.members) :]}
     ):
         return None  # one name for two members
+    alignment = max(alignment, least)
     size = max(1, -(-end // alignment) * alignment)
     return Layout(size, alignment, tuple(members), size - end)
+
+
+def _least_alignment(node: Node) -> int | None:
+    """What `alignas(16)` and the like ask of the structure as a whole; None where its members may lie elsewhere."""
+    text, asked = text_of(node), 1
+    for child in node.children:
+        if child.type in ("alignas_qualifier", "attribute_specifier"):
+            written = _ALIGNED.fullmatch(squeeze(text_of(child)).replace(" ", ""))
+            if written is None or (number := int(written[1] or written[2])) not in _ALIGNMENTS:
+                return None
+            asked = max(asked, number)
+            text = text.replace(text_of(child), "", 1)
+    return None if _PLACED_OTHERWISE.search(text) else asked
 
 
 def _fields(declaration: Node, given: Mapping[str, str]) -> list[tuple[str, str, int]] | None:

@@ -55,6 +55,11 @@ struct Made : Tagged { Made() {} short s; };
 typedef struct { fp x, y; double weight; } Point;
 typedef struct point_tag { fp at; Point point; } Place;
 struct Places { Place first; Point* more; };
+struct alignas(16) Atom { float x, y, z, q; };
+struct __align__(16) Half { float x, y, z; };
+typedef struct __attribute__((aligned(8))) { float x, y; char c; } Pair;
+struct Late { float x; } __attribute__((aligned(4)));
+struct Cell : Half { char first; Pair pairs[2]; Late late; Atom atom; };
 """
 
 
@@ -106,6 +111,10 @@ def test_sizes_of_elements_are_the_compilers(tmp_path: Path) -> None:
         "Point",
         "Place",
         "Places",
+        "Atom",
+        "Half",
+        "Pair",
+        "Cell",
     ],
 )
 def test_a_layout_is_the_compilers(name: str, tmp_path: Path) -> None:
@@ -144,7 +153,10 @@ def check_with_the_compiler(text: str, facts: list[str], folder: Path) -> None:
         "struct E {};\nstruct S : E { E e; int a; };",
         "struct S { virtual void f(); int a; };",
         "struct S { int a : 3; };",
-        "struct alignas(32) S { int a; };",
+        "struct alignas(sizeof(int4)) S { int a; };",
+        "struct __attribute__((packed)) S { char c; int a; };",
+        "typedef struct { char c; int a; } S __attribute__((packed));",
+        "typedef float S __attribute__((ext_vector_type(4)));",
         "struct S { alignas(8) int a; };",
         "struct S { union { int a; float b; }; };",
         "struct S { Unknown a; };",
