@@ -5,10 +5,11 @@ Takes what was measured before and after, gives a decision in words. Says nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hipscope.analysis.metrics.occupancy import Occupancy, occupancy
+from hipscope.analysis.profile import Kernel, Profile
 from hipscope.formulas.base import MIN_SHARE, Formula, Objective, format_value
 from hipscope.formulas.detect.registry import all_formulas, ask_formula, measure_one
 from hipscope.formulas.detect.thresholds import THRESHOLDS
@@ -17,6 +18,9 @@ from hipscope.formulas.judge.timed_replay import Measured, SpeedupRange
 
 _MOVED = 0.97  # the objective's metric must become at least 3 % better
 _WORSE = 1.10  # another metric that becomes worse than this is a part of the price
+OTHERS_SLOWER = 1.03
+# What other kernels may lose of the time that is saved: one that is short finds other data in the caches.
+_SMALL_LOSS = 0.02
 
 
 @dataclass(frozen=True)
@@ -231,3 +235,31 @@ def _share(measured: Measured, formula: Formula, min_share: float) -> float | No
 
 def _shown(value: float | None) -> str:
     return "nothing recorded" if value is None else format_value(value, "")
+
+
+def slower_kernels(
+    old: Profile, new: Profile, rewritten: Collection[str], unsteady: Collection[str] = ()
+) -> tuple[tuple[str, ...], bool]:
+    """Sentences about the other kernels that become slower; and whether all that they lose is little beside the gain.
+
+    Kernels that are `unsteady` do other work from run to run and may take longer.
+    """
+    slower, lost, saved = [], 0.0, 0.0
+    for kernel in old.kernels:
+        again = new.kernel(kernel.mangled)
+        if again is None:
+            continue
+        more = _each_takes(again) - _each_takes(kernel)
+        launches = min(len(kernel.dispatches), len(again.dispatches))
+        if kernel.mangled in rewritten:
+            saved -= more * launches
+        elif kernel.mangled not in unsteady and more > (OTHERS_SLOWER - 1) * _each_takes(kernel):
+            lost += more * launches
+            times = f"{again.time_ns / 1e3:.4g} us, before {kernel.time_ns / 1e3:.4g} us"
+            slower.append(f"Another kernel, {kernel.name}, becomes slower: {times}.")
+    return tuple(slower), lost <= _SMALL_LOSS * saved
+
+
+def _each_takes(kernel: Kernel) -> float:
+    """Nanoseconds of its launches on average."""
+    return kernel.time_ns / max(1, len(kernel.dispatches))

@@ -30,7 +30,7 @@ from hipscope.analysis.metrics.launch_counts import (
     other_work,
     varying_counts,
 )
-from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.profile import Profile
 from hipscope.analysis.profilers.emulator import UNTIMED_NS
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project
@@ -51,8 +51,8 @@ from hipscope.formulas.judge.program_output import (
     settled_by_rounding,
     with_earlier_lines,
 )
+from hipscope.formulas.judge.speed_gate import OTHERS_SLOWER, slower_kernels
 
-_OTHERS_SLOWER = 1.03
 # So that no time that a program prints is the same as with the right clock. The first run models no times: it costs
 # less than half, and each launch takes what one takes on average.
 _OTHER_CLOCKS = ((137, False), (73, True))  # per cent; whether launches are timed
@@ -203,6 +203,7 @@ class Rehearsals:
         printed = was if varied.lines or varied.rounded or varied.errors else new
         now = with_output(new, printed.program.output)
         different, launched = program_difference(was, now, bench.symbols, ignored), []
+        unsteady = frozenset[str]()
         if different is not None and (other_launches(was, now) or other_work(was, now)):
             others, unsteady = self._other_runs(), other_work(was, now) & self._unsteady()
             different = program_difference(was, now, bench.symbols, ignored, others, unsteady)
@@ -231,6 +232,7 @@ class Rehearsals:
         if not self._timed:
             return Rehearsed(different, tuple(notes))
         notes += _slower_instances(was, session.profile, bench.symbols)
+        notes += slower_kernels(was, session.profile, bench.symbols, unsteady)[0]
         times = program_times(was, session.profile, bench.symbols)
         recorded = session if self._record and not self._renamed else None
         return Rehearsed(different, tuple(notes), times, recorded)
@@ -469,7 +471,7 @@ def _slower_instances(was: Profile, new: Profile, rewritten: Collection[str]) ->
     return [
         f"{k.name} becomes slower: {again.time_ns / 1e3:.4g} us, before {k.time_ns / 1e3:.4g} us."
         for k, again in pairs
-        if len(pairs) > 1 and again is not None and again.time_ns > k.time_ns * _OTHERS_SLOWER
+        if len(pairs) > 1 and again is not None and again.time_ns > k.time_ns * OTHERS_SLOWER
     ]
 
 
@@ -562,15 +564,8 @@ def program_difference(
             return f"The kernel {name} does not run any more with the rewrite."
         if not as_often(mangled, count, after[mangled], others):
             return f"The kernel {name} is launched {after[mangled]} times with the rewrite, before {count} times."
-        kernel, again = old.kernel(mangled), new.kernel(mangled)
-        if mangled in rewritten or mangled in unsteady or kernel is None or again is None:
-            continue
-        if _each_takes(again) > _each_takes(kernel) * _OTHERS_SLOWER:
-            return (
-                f"Another kernel, {kernel.name}, becomes slower: {again.time_ns / 1e3:.4g} us, "
-                f"before {kernel.time_ns / 1e3:.4g} us."
-            )
-    return None
+    slower, little = slower_kernels(old, new, rewritten, unsteady)
+    return slower[0] if slower and not little else None
 
 
 def _shown(profile: Profile, mangled: str) -> str:
@@ -593,8 +588,3 @@ def _mean_launch(profile: Profile) -> float:
     """Nanoseconds of a launch of the program on average."""
     launches = sum(len(k.dispatches) for k in profile.kernels)
     return sum(k.time_ns for k in profile.kernels) / max(1, launches)
-
-
-def _each_takes(kernel: Kernel) -> float:
-    """Nanoseconds of its launches on average."""
-    return kernel.time_ns / max(1, len(kernel.dispatches))

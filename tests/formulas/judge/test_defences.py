@@ -24,6 +24,7 @@ from hipscope.formulas.judge.guard import check_source
 from hipscope.formulas.judge.judge import Judgement, admit, judge_candidate, over_ranges, prove
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.physical_limits import impossible, suspicious
+from hipscope.formulas.judge.speed_gate import slower_kernels
 from hipscope.formulas.judge.timed_replay import measure
 from hipscope.formulas.judge.whole_program import program_difference
 from hipscope.formulas.propose.candidate import Candidate
@@ -336,6 +337,19 @@ def test_where_races_decide_how_often_a_kernel_is_launched_a_rewrite_stays_about
     others = [profile(("k", 12, 100.0), ("other", 5, 100.0)), profile(("k", 11, 100.0), ("other", 5, 100.0))]
     found: Any = program_difference(before, after, {"k"}, [], others)
     assert found is None if reason is None else reason in found
+
+
+@pytest.mark.parametrize(("others", "slower"), [((1, 1), False), ((2, 1), False), ((2, 3), True)])
+def test_kernels_that_lose_little_of_what_is_saved_are_only_noted(
+    others: tuple[int, int], slower: bool
+) -> None:
+    """A short kernel behind one that is 8 times as fast finds what it reads in other caches."""
+    before = profile(("k", 2, 1100.0), ("small", 1, 20.0), ("other", 1, 20.0))
+    after = profile(("k", 2, 100.0), ("small", 1, 20.0 + others[0] * 10), ("other", 1, 20.0 + others[1] * 10))
+    said, little = slower_kernels(before, after, {"k"})
+    assert [sentence.split(",")[1] for sentence in said] == [" small", " other"]
+    assert little is not slower
+    assert ("becomes slower" in (program_difference(before, after, {"k"}, []) or "")) is slower
 
 
 @pytest.mark.parametrize(("takes", "slower"), [(101.0, False), (110.0, True)])
