@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
@@ -43,11 +43,12 @@ _MOST = 64  # elements: more of them leave LDS for few workgroups
 
 @dataclass(frozen=True)
 class _Array:
-    """`type name[size];` of a thread, with the subscripts that use it; `extent` is the size as it is written, `zeros`:
+    """`type name[size]` of a thread, with the subscripts that use it; `extent` is the size as it is written, `zeros`:
     it begins with zeros.
     """
 
     declaration: Node
+    declarator: Node
     name: str
     type: str
     size: int
@@ -81,8 +82,12 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     flat = all(launch.workgroup[1:] == (1, 1) for launch in facts.launches)
     where = "threadIdx.x" if flat and facts.launches else THREAD_IN_BLOCK
     splices = [at_start(source, kernel, style, style.lines([f"const unsigned {lane} = {where};"]))]
+    declarations = {array.declaration.id: array.declaration for array in found}
+    for declaration in declarations.values():
+        columns_here = [array for array in found if array.declaration.id == declaration.id]
+        splices.append(_declared(source, style, columns_here, threads, lane))
     for array in found:
-        splices += _splices(source, style, array, threads, lane)
+        splices += _uses(array, lane)
     if not said:
         splices.append(launch_bounds.bounds_splice(kernel, str(threads)))
     names = ", ".join(f"`{a.name}`" for a in found)
@@ -103,18 +108,22 @@ def _arrays(kernel: KernelSyntax, file: FileSyntax) -> tuple[list[_Array], list[
     found: list[_Array] = []
     reasons: list[str] = []
     for declaration in walk(kernel.body_node):
-        array = _array(declaration, kernel, file) if declaration.type == "declaration" else None
-        if isinstance(array, _Array):
-            found.append(array)
-        elif array is not None:
-            reasons.append(array)
+        if declaration.type != "declaration":
+            continue
+        for declarator in declaration.children_by_field_name("declarator"):
+            array = _array(declaration, declarator, kernel, file)
+            if isinstance(array, _Array):
+                found.append(array)
+            elif array is not None:
+                reasons.append(array)
     return found, reasons
 
 
-def _array(declaration: Node, kernel: KernelSyntax, file: FileSyntax) -> _Array | str | None:
+def _array(
+    declaration: Node, declarator: Node, kernel: KernelSyntax, file: FileSyntax
+) -> _Array | str | None:
     """The array, the precondition that does not hold for it, or None where nothing is indexed by data."""
-    declared = declaration.children_by_field_name("declarator")
-    inner = [n for d in declared for n in walk(d) if n.type == "array_declarator"]
+    inner = [n for n in walk(declarator) if n.type == "array_declarator"]
     if len(inner) != 1 or child_of(inner[0], "declarator").type != "identifier":
         return None
     name = text_of(child_of(inner[0], "declarator"))
@@ -130,14 +139,15 @@ def _array(declaration: Node, kernel: KernelSyntax, file: FileSyntax) -> _Array 
         return None
     written = child_of(inner[0], "size")
     size = constant_number(written, file.constants)
-    head = squeeze(text_of(declaration).partition(name)[0])
-    first = declared[0]
-    zeros = first.type == "init_declarator"
-    if len(declared) != 1 or head != text_of(child_of(declaration, "type")):
-        return f"`{name}` is declared together with something else, or with a qualifier"
+    zeros = declarator.type == "init_declarator"
+    whole, kind = declaration.parent, child_of(declaration, "type")
+    if kind.id != declaration.children[0].id or whole is None or whole.type != "compound_statement":
+        return f"`{name}` is declared with a qualifier, or in the head of a statement"
+    if any(use.start_byte < declaration.end_byte for use in uses):
+        return f"`{name}` is used in its own declaration"
     if size is None or size > _MOST:
         return f"`{name}` has no constant size of at most {_MOST} elements"
-    if zeros and _ZEROS.fullmatch(text_of(child_of(first, "value"))) is None:
+    if zeros and _ZEROS.fullmatch(text_of(child_of(declarator, "value"))) is None:
         return f"`{name}` begins with other values than zeros"
     if len(uses) != len(mentions):
         return f"`{name}` is also used other than by its elements"
@@ -148,8 +158,7 @@ def _array(declaration: Node, kernel: KernelSyntax, file: FileSyntax) -> _Array 
             return (
                 f"`{text_of(use)}` on line {use.start_point.row + 1} is not stored by a statement of its own"
             )
-    kind = text_of(child_of(declaration, "type"))
-    return _Array(declaration, name, kind, size, text_of(written), zeros, tuple(uses))
+    return _Array(declaration, declarator, name, text_of(kind), size, text_of(written), zeros, tuple(uses))
 
 
 def _is_element(name: Node, parent: Node) -> bool:
@@ -209,15 +218,27 @@ def _stored(use: Node) -> Node | None:
     return outer.parent if is_pure(_index(use)) else None
 
 
-def _splices(source: bytes, style: Style, array: _Array, threads: int, lane: str) -> list[Splice]:
-    """The declaration, and each use with its lane; a store at an index that is data asks whether it is in the array."""
-    declaration, name = array.declaration, array.name
-    text = f"__shared__ {array.type} {name}[{array.extent}][{threads}];"
-    if array.zeros:
-        blanks = style.newline + indentation(source, line_start(source, declaration.start_byte))
-        row = style.fresh("row")
-        text += f"{blanks}for (int {row} = 0; {row} < {array.extent}; ++{row}) {name}[{row}][{lane}] = 0;"
-    splices = [Splice(declaration.start_byte, declaration.end_byte, text.encode())]
+def _declared(source: bytes, style: Style, arrays: list[_Array], threads: int, lane: str) -> Splice:
+    """The columns in place of what one declaration declares, and what else it does behind them."""
+    declaration = arrays[0].declaration
+    lines = []
+    for array in arrays:
+        lines.append(f"__shared__ {array.type} {array.name}[{array.extent}][{threads}];")
+        if array.zeros:
+            row = style.fresh("row")
+            zero = f"{array.name}[{row}][{lane}] = 0;"
+            lines.append(f"for (int {row} = 0; {row} < {array.extent}; ++{row}) {zero}")
+    moved = {array.declarator.id for array in arrays}
+    kept = [d for d in declaration.children_by_field_name("declarator") if d.id not in moved]
+    if kept:
+        lines.append(f"{arrays[0].type} {', '.join(map(text_of, kept))};")
+    between = style.newline + indentation(source, line_start(source, declaration.start_byte))
+    return Splice(declaration.start_byte, declaration.end_byte, between.join(lines).encode())
+
+
+def _uses(array: _Array, lane: str) -> list[Splice]:
+    """Each use with its lane; a store at an index that is data asks whether it is in the array."""
+    splices = []
     for use in array.uses:
         splices.append(Splice(use.end_byte, use.end_byte, f"[{lane}]".encode()))
         statement = _stored(use) if _dynamic(use, array) else None
