@@ -97,6 +97,8 @@ def _condition_at(kernel: KernelSyntax, line: int) -> Node | None:
     ]
     for node in reversed(around):
         asked = [p for f in ("initializer", "condition") if (p := node.child_by_field_name(f)) is not None]
+        if asked and all(_one_for_all(part, kernel) for part in asked):
+            continue
         if not asked or any(_by_data(part, kernel, frozenset()) for part in asked):
             return None
         if node.type == "if_statement":
@@ -106,6 +108,24 @@ def _condition_at(kernel: KernelSyntax, line: int) -> Node | None:
 
 
 _ASKING = ("if_statement", *LOOPS)
+
+
+def _one_for_all(node: Node, kernel: KernelSyntax) -> bool:
+    """Whether all threads come to one answer that memory gives: each reads the same element (`removed[i / 64]`)."""
+    given = list(_given(kernel))
+    values = [node]
+    for name in names_in(node):
+        once = [value for target, value in given if target == name]
+        if len(once) == 1 and once[0].parent is not None and once[0].parent.type == "init_declarator":
+            values += once
+        elif name in kernel.thread_dependent:
+            return False
+    if any(n.type in ("pointer_expression", "call_expression") for v in values for n in walk(v)):
+        return False
+    elements = [n for v in values for n in walk(v) if n.type == "subscript_expression"]
+    bases = frozenset[str]().union(*(names_in(child_of(e, "argument")) for e in elements))
+    inside = frozenset[str]().union(*(names_in(v) for v in values[1:]), *(names_in(e) for e in elements))
+    return bool(elements) and not (inside - bases) & (kernel.thread_dependent | {"threadIdx"})
 
 
 def _by_data(node: Node, kernel: KernelSyntax, followed: frozenset[str]) -> bool:

@@ -31,6 +31,8 @@ def answer(body: str, line: int = 3) -> Advice | Refusal:
         "if (a[t] > 0) a[t] = 1;",
         "float v = a[t]; if (v > 0) a[t] = 1;",
         "int k = row[t]; while (k > 0) k = row[k];",
+        "int v = row[n]; v += t; if (a[v] > 0) for (int k = t; k < n; k++) a[k] = 1;",
+        "bool on = row[n] > t; if (on) for (int k = t; k < n; k += row[t]) a[k] = 1;",
     ],
 )
 def test_work_that_data_send_different_ways_is_to_be_regrouped(body: str) -> None:
@@ -45,6 +47,8 @@ def test_work_that_data_send_different_ways_is_to_be_regrouped(body: str) -> Non
         "for (int s = 128; s > 0; s /= 2) if (t < s) a[t] += a[t + s];",
         "if (t % 2 == 0) a[t] = 1;",
         "for (int k = t; k < n; k++) a[k] = 1;",
+        "for (int i = 0; i < n; i++) if (row[i] > 0) for (int k = t; k < 20; k += 64) a[k] = 1;",
+        "bool on = row[n / 2] & 1; if (!on) for (int k = t; k < 20; k += 64) a[k] = 1;",
     ],
 )
 def test_threads_whose_number_decides_are_not_told_to_sort_data(body: str) -> None:
