@@ -228,7 +228,7 @@ def _rounded(
         return False
     one, other = element.numbers(before), element.numbers(after)
     with np.errstate(invalid="ignore"):
-        near = np.abs(other - one) <= rounding * (np.abs(one) + size)
+        near = np.abs(other - one) <= _rounding_of(element, rounding) * (np.abs(one) + size)
     return bool((near | (one == other) | (np.isnan(one) & np.isnan(other))).all())
 
 
@@ -247,7 +247,12 @@ def _multiplied(
     if element is None:
         return False
     one, now, *others = (element.numbers(content) for content in (before, after, *kept))
-    return explained_by_rounding(one, now, others, size, rounding)
+    return explained_by_rounding(one, now, others, size, _rounding_of(element, rounding))
+
+
+def _rounding_of(element: Element, rounding: float) -> float:
+    """What is allowed of such numbers: of 16-bit floats a unit in the last place at least, which the next one is off."""
+    return max(rounding, element.epsilon) if element.size == 2 else rounding
 
 
 def _element(before: bytes, told: tuple[Element, int] | None) -> tuple[Element | None, float]:

@@ -324,6 +324,27 @@ def test_what_a_recorded_launch_leaves_says_what_is_copied_from_there(
     assert compare_effects([before], wrong, 1e-5, memory=known).difference is not None
 
 
+@pytest.mark.parametrize(
+    ("type_name", "units", "rounded"), [("__half", 1, True), ("__half", 4, False), ("float", 1, True)]
+)
+def test_copied_half_floats_may_be_the_next_ones(
+    tmp_path: Path, type_name: str, units: int, *, rounded: bool
+) -> None:
+    """A sum in another order that is stored as a half float is off by a unit in the last place or by nothing."""
+    element = element_of(type_name)
+
+    def run(name: str, more: int) -> list[Effect]:
+        numbers = np.linspace(1.0, 1.9, 64).astype(f"<f{element.size}").view(f"<u{element.size}")
+        file = tmp_path / name
+        file.write_bytes((numbers + np.where(np.arange(64) == 7, more, 0).astype(numbers.dtype)).tobytes())
+        return [Effect("", (("copy", name),), numbers.nbytes, 0, file, 4096)]
+
+    known = [KnownMemory(4096, (Segment(0, 64 * element.size, element, 0),))]
+    found = compare_effects([run("before", 0)], run("after", units), 1e-5, memory=known)
+    assert (found.difference is None) is rounded
+    assert compare_effects([run("before", 0)], run("after", units)).difference is not None
+
+
 @pytest.mark.slow
 def test_small_floats_that_are_copied_beside_integers_may_be_rounded(tmp_path: Path) -> None:
     """No guess takes numbers below 1e-6 for floats, but the kernel's own pointer says that they are."""
