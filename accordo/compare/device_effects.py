@@ -251,7 +251,7 @@ def _multiplied(
 
 
 def _rounding_of(element: Element, rounding: float) -> float:
-    """What is allowed of such numbers: of 16-bit floats a unit in the last place at least, which the next one is off."""
+    """What is allowed of such numbers: of 16-bit floats at least how far apart neighbours are."""
     return max(rounding, element.epsilon) if element.size == 2 else rounding
 
 
