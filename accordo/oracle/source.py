@@ -34,11 +34,14 @@ _MATH = (
     "sqrt", "rsqrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
     "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fabs", "fmin", "fmax", "fma", "floor",
     "ceil", "trunc", "round", "rint", "fmod", "cbrt", "hypot", "erf", "erfc", "copysign", "ldexp",
+    "sincos", "sinpi", "cospi", "sincospi", "tgamma", "lgamma", "nearbyint", "remainder", "fdim", "logb", "rcbrt",
+    "erfinv", "erfcinv", "erfcx", "normcdf", "normcdfinv", "rhypot",
 )  # fmt: skip
 _WORDS = {
     "float": "double", **{f"{name}f": name for name in _MATH},
     **{f"float{n}": f"double{n}" for n in (1, 2, 3, 4)}, **{f"make_float{n}": f"make_double{n}" for n in (1, 2, 3, 4)},
     "__expf": "exp", "__logf": "log", "__sinf": "sin", "__cosf": "cos", "__powf": "pow", "__tanf": "tan",
+    "__sincosf": "sincos", "__exp10f": "exp10", "__log2f": "log2", "__log10f": "log10",
     **{n: t.wider for n, t in NUMBER_TYPES.items() if n.startswith(("_", "hip_")) and t.wider},
 }  # fmt: skip
 _NAMED_IN_HALF_HEADER = {"half": "double", "half2": "double2"}  # elsewhere these are names of variables

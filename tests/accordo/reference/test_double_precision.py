@@ -300,6 +300,16 @@ __global__ void k(Grid g) { g.out[0] = g.scale * g.in.at(0) * g.bodies[0].mass; 
     assert "struct Grid { Field in; double *out, *other; const Body* bodies; float scale; int n; };" in added
 
 
+@pytest.mark.parametrize("call", ["sincosf(x, &s, &c)", "__sincosf(x, &s, &c)", "sincospif(x, &s, &c)"])
+def test_a_function_that_stores_floats_stores_doubles(call: str) -> None:
+    wide, why = widened(
+        f"__global__ void k(float* p) {{ float x = *p, s, c; {call}; *p = s + tgammaf(c); }}", "k"
+    )
+    assert wide is not None, why
+    added = wide.split('extern "C++"')[1]
+    assert f"double x = *p, s, c; {call.strip('_').replace('f(', '(')}; *p = s + tgamma(c);" in added
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
