@@ -36,7 +36,8 @@ class SourceTypes:
     `elements` maps the names of pointer parameters to the number type that they lead to, where no template decides
     that; where one does, `instances` has the types of all instances, and those of the written type
     (`T`). `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers` are the
-    parameters that hold numbers and nothing else, also in structures.
+    parameters that hold numbers and nothing else, also in structures; `steady` are those that are passed by value and
+    that nothing changes, not even a member of them.
     """
 
     text: bytes = b""
@@ -44,6 +45,7 @@ class SourceTypes:
     instances: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
+    steady: frozenset[str] = frozenset()
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
 
     def of(self, source: bytes, node: Node) -> str | None:

@@ -38,6 +38,7 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
         instances=_instances(same),
         sizes=_agreed([_sizes(function) for function in same]),
         numbers=frozenset.intersection(*(_numbers(function) for function in same)),
+        steady=frozenset.intersection(*(_steady(function) for function in same)),
         spans=_agreed([_spans(function, file) for function in same]),
     )
 
@@ -83,6 +84,12 @@ def _sizes(function: FunctionInstance) -> dict[str, int]:
 
 def _numbers(function: FunctionInstance) -> frozenset[str]:
     return frozenset(p.name for p in function.parameters if p.name and _holds_numbers(p.type))
+
+
+def _steady(function: FunctionInstance) -> frozenset[str]:
+    return frozenset(
+        p.name for p in function.parameters if p.name and not p.assigned and "&" not in p.type.canonical
+    )
 
 
 def _holds_numbers(kind: Type) -> bool:

@@ -19,6 +19,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
+    changed_names,
     changed_within,
     is_plain,
     kind_of,
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
 
 NAME = "reciprocal"
 
+_WITH_MEMBERS = {
+    "field_expression", "field_identifier", "identifier", "number_literal", "binary_expression",
+    "parenthesized_expression",
+}  # fmt: skip
 _ONE = {"float": "1.0f", "double": "1.0"}
 _TOO_SMALL_OR_LARGE = {"float": "below 1e-38 or above 1e38", "double": "below 1e-308 or above 1e308"}
 
@@ -77,6 +82,8 @@ def _without_divisions(
         and (kind := _type_of_division(node, kernel, file)) is not None
     }
     shared = _shared(source, list(divisions), kernel, file)
+    given = facts.types.steady if source == facts.types.text else frozenset[str]()
+    steady = given - {name for name, declared in changed_names(kernel.body_node) if declared}
     for node, kind in divisions.items():
         if _within(node, covered):
             continue
@@ -90,7 +97,7 @@ def _without_divisions(
                 continue
             factor = f"({_ONE[kind]} / {divisor})"
         else:
-            anchor = _anchor(source, right, node, kernel)
+            anchor = _anchor(source, right, node, kernel, steady)
             if isinstance(anchor, str):
                 anchor = shared.get(node.id, anchor)
             if isinstance(anchor, str):
@@ -158,21 +165,25 @@ def _is_power_of_two(node: Node, file: FileSyntax) -> bool:
     return number > 0 and float.hex(number).startswith("0x1.0000000000000p")
 
 
-def _anchor(source: bytes, divisor: Node, division: Node, kernel: KernelSyntax) -> tuple[int, str] | str:
+def _anchor(
+    source: bytes, divisor: Node, division: Node, kernel: KernelSyntax, steady_arguments: frozenset[str]
+) -> tuple[int, str] | str:
     """Where the reciprocal can be computed: before the outermost loop that does not change the divisor.
 
     Gives the start of a line and its indentation; a str says why there is no such place.
     """
-    if not is_plain(divisor):
-        return "is read from memory or comes from a call"
-    if names_in(divisor) & other_names(kernel):
+    members = _members(divisor)
+    if not is_plain(divisor) and not (members and members <= steady_arguments):
+        return "may change" if members else "is read from memory or comes from a call"
+    names = names_in(divisor) - members
+    if names & other_names(kernel):
         return "is another name of something that a store may change"
     loops = loops_around(division, kernel)
     if not loops:
         return "is divided by only once per thread"
     steady: Node | None = None
     for loop in loops:
-        if changed_within(loop) & names_in(divisor):
+        if changed_within(loop) & names:
             break
         steady = loop
     if steady is None:
@@ -182,6 +193,15 @@ def _anchor(source: bytes, divisor: Node, division: Node, kernel: KernelSyntax) 
     if steady.parent is None or steady.parent.type != "compound_statement" or not at_line:
         return "stays the same in a loop that stands on a line with other code"
     return before_directives(source, steady.start_byte), indentation(source, start)
+
+
+def _members(divisor: Node) -> frozenset[str]:
+    """Of which structures it takes members, as in `grid.cell.dx`; none where it is made of anything else."""
+    nodes = [n for n in walk(divisor) if n.is_named]
+    if {n.type for n in nodes} - _WITH_MEMBERS or "->" in text_of(divisor):
+        return frozenset()
+    objects = (child_of(n, "argument") for n in nodes if n.type == "field_expression")
+    return frozenset(text_of(o) for o in objects if o.type == "identifier")
 
 
 def _shared(

@@ -240,3 +240,43 @@ def test_a_parameter_without_a_pointer_in_it_holds_numbers(units: Units, tmp_pat
     _, types = types_of(units, tmp_path, HELD, "k")
 
     assert types.numbers == {"plain", "inner", "vector", "number"}
+
+
+BOXES = """
+struct Cell { float dx; };
+struct Box {
+  Cell cell;
+  float dy;
+  __device__ int at(int i) const { return i + 1; }
+  __device__ void grow() { dy *= 2; }
+};
+__global__ void inside(const float* in, float* out, Box box, Box other, Box moved, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) sum += in[box.at(i)] / box.cell.dx + in[i] / (2.0f * box.dy);
+  for (int i = 0; i < n; i++) sum += in[i] / other.dy, other.grow();
+  for (int i = 0; i < n; i++) sum += in[i] / moved.dy;
+  moved.dy = sum;
+  out[0] = sum;
+}
+"""
+
+
+def test_members_of_what_is_passed_by_value_and_never_changes_stay_the_same(
+    units: Units, tmp_path: Path
+) -> None:
+    source, types = types_of(units, tmp_path, BOXES, "_Z6insidePKfPf3BoxS2_S2_i")
+    assert types.steady == {"in", "out", "box", "n"}
+
+    answer = proposed(reciprocal, source, "inside", types)
+    assert isinstance(answer, list)
+    assert b"const float inverse = 1.0f / box.cell.dx;" in answer[0].text
+    assert b"= 1.0f / (2.0f * box.dy);" in answer[0].text
+    for kept in (b"in[i] / other.dy", b"in[i] / moved.dy"):
+        assert kept in answer[0].text
+    hidden = BOXES.replace(
+        "float sum = 0;", "float sum = 0; Box made = other; { Box box = made; sum += box.dy; }"
+    )
+    source, types = types_of(units, tmp_path, hidden, "_Z6insidePKfPf3BoxS2_S2_i")
+    refused = proposed(reciprocal, source, "inside", types)
+    assert isinstance(refused, Refusal)
+    assert "`box.cell.dx` on line 12 may change" in refused.reason
