@@ -37,7 +37,8 @@ class SourceTypes:
     that; where one does, `instances` has the types of all instances, and those of the written type
     (`T`). `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers` are the
     parameters that hold numbers and nothing else, also in structures; `steady` are those that are passed by value and
-    that nothing changes, not even a member of them.
+    that nothing changes, not even a member of them. `values` are those of the template's parameters that are integers,
+    in all instances.
     """
 
     text: bytes = b""
@@ -46,6 +47,7 @@ class SourceTypes:
     sizes: Mapping[str, int] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
     steady: frozenset[str] = frozenset()
+    values: Mapping[str, frozenset[int]] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
 
     def of(self, source: bytes, node: Node) -> str | None:

@@ -11,14 +11,18 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.semantics.records import FunctionInstance, Type, VariableDeclaration
 from hipscope.analysis.source.number_types import NUMBER_TYPES, element_bytes
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.launch_facts import SourceTypes
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _POINTER_BYTES = 8
+_INTEGER = re.compile(r"-?\d+")
 _QUALIFIER = re.compile(r"\b(const|volatile|struct|__restrict__?|restrict)\b")
 
 
@@ -41,6 +45,18 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
         steady=frozenset.intersection(*(_steady(function) for function in same)),
         spans=_agreed([_spans(function, file) for function in same]),
     )
+
+
+def template_numbers(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, frozenset[int]]:
+    """The template parameters that are integers in all of these instances, with their values."""
+    instances = [template_values(kernel, demangle(symbol)) for symbol in symbols]
+    names = frozenset.intersection(*(frozenset(values) for values in instances)) if instances else frozenset()
+    listed = {name: [values[name] for values in instances] for name in names}
+    return {
+        name: frozenset(map(int, texts))
+        for name, texts in listed.items()
+        if all(_INTEGER.fullmatch(text) for text in texts)
+    }
 
 
 def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:

@@ -54,7 +54,7 @@ from hipscope.formulas.facts.called_functions import CalledFunction, called_func
 from hipscope.formulas.facts.host_values import HostCode
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.facts.recorded_launches import all_facts, launch_facts
-from hipscope.formulas.facts.source_types import source_types
+from hipscope.formulas.facts.source_types import source_types, template_numbers
 from hipscope.formulas.facts.template_instances import instances
 from hipscope.formulas.judge.timed_replay import (
     LostGains,
@@ -236,7 +236,7 @@ def open_bench(
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
     meaning = _meaning(project, session, found.file, run, by_symbol)
     written = _written(project, session, kernel, run, by_symbol)
-    facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol), written)
+    facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol, compiled), written)
     shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
     callables = callables_in(found.texts)
     syntax = see_through(found.syntax, callables, found.definitions(), shared)
@@ -405,7 +405,7 @@ def recorded_launches(
     by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
     meaning = _meaning(project, session, found.file, run, by_symbol)
     written = _written(project, session, kernel, run, by_symbol)
-    return _facts(same, by_symbol, _types(meaning, found, run, by_symbol), written)
+    return _facts(same, by_symbol, _types(meaning, found, run, by_symbol, compiled), written)
 
 
 def _instances(kernel: KernelSyntax, compiled: CodeObject, recorded: Iterable[str]) -> tuple[str, ...]:
@@ -494,11 +494,15 @@ def _meaning(
         return None
 
 
-def _types(meaning: Meaning | None, found: KernelText, run: Run, symbols: Collection[str]) -> SourceTypes:
-    """What the compiler says of the types in the kernel; nothing where it cannot be asked."""
+def _types(
+    meaning: Meaning | None, found: KernelText, run: Run, symbols: Collection[str], compiled: CodeObject
+) -> SourceTypes:
+    """What the compiler says of the types in the kernel; only its template's numbers where it cannot be asked."""
+    values = template_numbers(found.syntax, _instances(found.syntax, compiled, symbols))
     if meaning is None:
-        return SourceTypes()
-    return source_types(meaning, symbols, found.file, run.texts.needed(found.file))
+        return SourceTypes(values=values)
+    types = source_types(meaning, symbols, found.file, run.texts.needed(found.file))
+    return replace(types, values=values)
 
 
 def _functions(

@@ -17,7 +17,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes, pointers_of
-from hipscope.formulas.facts.source_types import source_types
+from hipscope.formulas.facts.source_types import source_types, template_numbers
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes import block_reduce, fast_math, pad_lds, reciprocal
 
@@ -280,3 +280,14 @@ def test_members_of_what_is_passed_by_value_and_never_changes_stay_the_same(
     refused = proposed(reciprocal, source, "inside", types)
     assert isinstance(refused, Refusal)
     assert "`box.cell.dx` on line 12 may change" in refused.reason
+
+
+def test_numbers_of_a_template_are_those_of_all_instances() -> None:
+    kernel = parse(
+        b"template <int N, typename T, unsigned M> __global__ void k(T* p) { p[M] = N; }\n"
+    ).kernels[0]
+    assert template_numbers(kernel, ["_Z1kILi64EfLj3EEvPT0_", "_Z1kILi32EdLj3EEvPT0_"]) == {
+        "N": frozenset({32, 64}),
+        "M": frozenset({3}),
+    }
+    assert template_numbers(kernel, []) == {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import ancestors, child_of, text_of
+from hipscope.analysis.source.nodes import ancestors, child_of, text_of, walk
 from hipscope.analysis.source.number_types import Element, element_bytes, element_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
@@ -95,10 +95,15 @@ def movable_sites(
         )
     addresses = [s.atomic.arguments[0] for s in sites]
     addresses += [a.arguments[0] for a in kernel.atomics if a not in gathered and _is_apart(a, sites, facts)]
-    for base in dict.fromkeys(s.base for s in sites):
+    bases = tuple(dict.fromkeys(s.base for s in sites))
+    for base in bases:
         if (node := used_otherwise(base, addresses, kernel)) is not None:
             return Refusal(name, f"`{base}` is also used on line {node.start_point.row + 1}")
     for site in sites:
+        if (place := _place_by(bases, site.atomic.arguments[0])) is not None:
+            return Refusal(
+                name, f"`{text_of(place)}` on line {site.atomic.span.line} says where another addition goes"
+            )
         if any(a.type == "lambda_expression" for a in ancestors(site.statement, kernel.body_node)):
             return Refusal(name, f"the atomicAdd on line {site.atomic.span.line} stands in a lambda")
     return sites
@@ -128,6 +133,19 @@ def constant_element(address: Node) -> int | None:
         return None
     index = found[1].strip("()") or "0"
     return int(index) if index.isdigit() else None
+
+
+def _place_by(bases: Sequence[str], address: Node) -> Node | None:
+    """Where the offset in an address is read from one of these arrays; None where it is not."""
+    while address.type == "parenthesized_expression" and address.named_children:
+        address = address.named_children[0]
+    inner = child_of(address, "argument") if address.type == "pointer_expression" else address
+    offset = child_of(inner, "indices" if inner.type == "subscript_expression" else "right")
+    return (
+        next((n for n in walk(offset) if n.id != inner.id and text_of(n) in bases), None)
+        if offset != inner
+        else None
+    )
 
 
 def _is_apart(atomic: Atomic, sites: Sequence[AtomicSite], facts: LaunchFacts) -> bool:

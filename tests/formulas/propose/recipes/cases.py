@@ -112,7 +112,10 @@ def facts_of(data: dict[str, Any]) -> LaunchFacts:
         member_pointers=data.get("member_pointers", {}),
         member_numbers=data.get("member_numbers", {}),
         needs=metadata(**needs) if needs is not None else None,
-        types=SourceTypes(elements=data.get("elements", {})),
+        types=SourceTypes(
+            elements=data.get("elements", {}),
+            values={name: frozenset(values) for name, values in data.get("values", {}).items()},
+        ),
     )
 
 

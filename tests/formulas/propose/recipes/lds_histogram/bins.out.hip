@@ -9,14 +9,7 @@ __global__ void k(const int* in, int* bins, int n) {
   __syncthreads();
 
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) {
-    const auto bin = in[i] & 63;
-    if (static_cast<unsigned long long>(bin) < bins_in_lds) {
-      atomicAdd(&block_bins[bin], 1);
-    } else {
-      atomicAdd(&bins[bin], 1);
-    }
-  }
+  if (i < n) atomicAdd(&block_bins[in[i] & 63], 1);
 
   // Add what this workgroup counted.
   __syncthreads();

@@ -14,14 +14,7 @@ __global__ void k(Histogram h) {
   __syncthreads();
 
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < h.n) {
-    const auto bin = h.in[i];
-    if (static_cast<unsigned long long>(bin) < bins_in_lds) {
-      atomicAdd(&block_h_bins[bin], 1u);
-    } else {
-      atomicAdd(&h.bins[bin], 1u);
-    }
-  }
+  if (i < h.n) atomicAdd(&block_h_bins[h.in[i]], 1u);
 
   // Add what this workgroup counted.
   __syncthreads();
