@@ -38,7 +38,8 @@ class SourceTypes:
     (`T`). `sizes` maps names of types as they are written (an alias, a macro) to their bytes. `numbers` are the
     parameters that hold numbers and nothing else, also in structures; `steady` are those that are passed by value and
     that nothing changes, not even a member of them. `values` are those of the template's parameters that are integers,
-    in all instances.
+    in all instances. `combining` are calls of two numbers by their bytes whose callee adds them, takes the larger one
+    or the like, and whether many may be combined in any order without a bit changing.
     """
 
     text: bytes = b""
@@ -49,10 +50,15 @@ class SourceTypes:
     steady: frozenset[str] = frozenset()
     values: Mapping[str, frozenset[int]] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
+    combining: Mapping[tuple[int, int], bool] = field(default_factory=dict, repr=False)
 
     def of(self, source: bytes, node: Node) -> str | None:
         """The type of an expression without qualifiers; None where the compiler does not say, or in another text."""
         return self.spans.get((node.start_byte, node.end_byte)) if source == self.text else None
+
+    def combines(self, source: bytes, call: Node) -> bool | None:
+        """What `combining` says of a call; None where nothing is known, or of another text."""
+        return self.combining.get((call.start_byte, call.end_byte)) if source == self.text else None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.semantics.records import FunctionInstance, Type, VariableDeclaration
 from hipscope.analysis.source.number_types import NUMBER_TYPES, element_bytes
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.emulator.symbolize import demangle
+from hipscope.formulas.facts.combining_calls import combining_calls
 from hipscope.formulas.facts.launch_facts import SourceTypes
 
 _Key = TypeVar("_Key")
@@ -26,8 +28,17 @@ _INTEGER = re.compile(r"-?\d+")
 _QUALIFIER = re.compile(r"\b(const|volatile|struct|__restrict__?|restrict)\b")
 
 
-def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: bytes) -> SourceTypes:
-    """What all instances of a kernel have in common: those with these symbols, and the others that the file uses."""
+def source_types(
+    meaning: Meaning,
+    symbols: Collection[str],
+    file: Path,
+    text: bytes,
+    texts: SourceTexts | None = None,
+) -> SourceTypes:
+    """What all instances of a kernel have in common: those with these symbols, and the others that the file uses.
+
+    `texts` are asked for what the kernel calls.
+    """
     named = [meaning.function(symbol) for symbol in symbols]
     recorded = [function for function in named if function is not None]
     if len(recorded) < len(symbols) or not recorded:
@@ -44,6 +55,7 @@ def source_types(meaning: Meaning, symbols: Collection[str], file: Path, text: b
         numbers=frozenset.intersection(*(_numbers(function) for function in same)),
         steady=frozenset.intersection(*(_steady(function) for function in same)),
         spans=_agreed([_spans(function, file) for function in same]),
+        combining=combining_calls(meaning, same, texts) if texts is not None else {},
     )
 
 

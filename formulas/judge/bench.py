@@ -501,7 +501,7 @@ def _types(
     values = template_numbers(found.syntax, _instances(found.syntax, compiled, symbols))
     if meaning is None:
         return SourceTypes(values=values)
-    types = source_types(meaning, symbols, found.file, run.texts.needed(found.file))
+    types = source_types(meaning, symbols, found.file, run.texts.needed(found.file), run.texts)
     return replace(types, values=values)
 
 

@@ -19,6 +19,7 @@ from hipscope.analysis.source.nodes import (
     BARRIERS,
     LOOPS,
     ancestors,
+    arguments_of,
     called,
     child_of,
     squeeze,
@@ -58,6 +59,7 @@ class _Tree:
     limit: str
     update: str
     commutes: bool
+    call: Node | None = None  # of a function that the program defines
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -67,7 +69,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     trees: list[_Tree] = []
     for node in walk(kernel.body_node):
         if node.type == "for_statement" and (start := _doubling(node)) is not None:
-            tree = _tree(node, *start, kernel, file, facts)
+            tree = _tree(node, *start, source, kernel, file, facts)
             if isinstance(tree, str):
                 reasons.append(f"the loop on line {node.start_point.row + 1}: {tree}")
             else:
@@ -153,7 +155,13 @@ def _doubling(loop: Node) -> tuple[str, str] | None:
 
 
 def _tree(
-    loop: Node, step: str, limit: str, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts
+    loop: Node,
+    step: str,
+    limit: str,
+    source: bytes,
+    kernel: KernelSyntax,
+    file: FileSyntax,
+    facts: LaunchFacts,
 ) -> _Tree | str:
     if any(a.type in LOOPS or a.type == "if_statement" for a in ancestors(loop, kernel.body_node)):
         return "it stands in another loop or condition"
@@ -175,7 +183,12 @@ def _tree(
     named = _own_index(work[0], step, kernel) if len(work) == 2 else None
     if len(work) == 2 and named is None:
         return "its body declares more than the element's number"
-    return _step(loop, guard, step, limit, named, kernel)
+    tree = _step(loop, guard, step, limit, named, kernel)
+    if isinstance(tree, str) or tree.call is None:
+        return tree
+    if (exact := facts.types.combines(source, tree.call)) is None:
+        return f"`{squeeze(text_of(tree.call))}` is not known to combine two numbers in any order"
+    return replace(tree, commutes=exact)
 
 
 def _own_index(declaration: Node, step: str, kernel: KernelSyntax) -> tuple[str, str] | None:
@@ -241,7 +254,9 @@ def _update(
     for function in ("max", "min", "fmaxf", "fminf"):
         new = f"{name}[{{at}}] = {function}({name}[{{at}}], {name}[{{partner}}]);"
         updates |= {f"{here}={function}({here},{t});": new for t in there}
-    update = updates.get(text)
+    update, call = updates.get(text), None
+    if update is None and (call := _call_of(statement)) is not None:
+        update = _by_call(call, here, there, name)
     if update is None:
         return f"`{squeeze(text_of(statement))}` is no addition, minimum or maximum of two elements"
     later = [s for s in kernel.subscripts if s.base == name and s.span.start > loop.end_byte]
@@ -251,7 +266,26 @@ def _update(
     ]  # fmt: skip
     if len(mentions) != len(later) or any(text_of(s.indices[0]) not in ("0", "0u") for s in later):
         return f"more than `{name}[0]` is used after it"
-    return _Tree(loop, array, thread, limit, update, array.element_type in INTEGER_TYPES)
+    return _Tree(loop, array, thread, limit, update, array.element_type in INTEGER_TYPES, call)
+
+
+def _call_of(statement: Node) -> Node | None:
+    """The call of `x[t] = op(...);`."""
+    assignment = statement.named_children[0]
+    if assignment.type != "assignment_expression" or text_of(child_of(assignment, "operator")) != "=":
+        return None
+    right = child_of(assignment, "right")
+    return right if right.type == "call_expression" else None
+
+
+def _by_call(call: Node, here: str, there: list[str], name: str) -> str | None:
+    """The statement for a call of both elements, in the order in which they stand; None of other arguments."""
+    roles = {here: f"{name}[{{at}}]", **dict.fromkeys(there, f"{name}[{{partner}}]")}
+    given = [roles.get(re.sub(r"\s", "", text_of(argument)), "") for argument in arguments_of(call)]
+    if sorted(given) != sorted({*roles.values()}):
+        return None
+    function = text_of(child_of(call, "function")).replace("{", "{{").replace("}", "}}")
+    return f"{roles[here]} = {function}({', '.join(given)});"
 
 
 def _is_thread(text: str, kernel: KernelSyntax) -> bool:

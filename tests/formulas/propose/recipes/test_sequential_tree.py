@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.formulas.propose.recipes.cases import ask, candidates, read_facts
+from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
+from hipscope.formulas.propose.candidate import Refusal
+from tests.formulas.propose.recipes.cases import ask, candidates, facts_of, read_facts
 
 KERNEL = """// facts: {"launches": [[[65536, 1, 1], [THREADS, 1, 1]]]}
 #include <hip/hip_runtime.h>
@@ -38,3 +42,65 @@ def test_a_wave_ends_what_is_a_power_of_two_from_its_lanes_on(threads: int, *, e
         assert HALVED in candidate.text.decode()
         assert "power of two" in candidate.assumes[0]
         assert (candidate.exact, candidate.terms) == (whole.exact, whole.terms) == (False, threads)
+
+
+CALLED = """#include <hip/hip_runtime.h>
+template <typename T, typename F>
+__global__ void k(const T* in, T* out, F op) {
+  extern __shared__ T part[];
+  const unsigned tid = threadIdx.x;
+  part[tid] = in[blockIdx.x * blockDim.x + tid];
+  __syncthreads();
+  for (unsigned step = 1; step < blockDim.x; step *= 2) {
+    if (tid % (2 * step) == 0) part[tid] = STEP;
+    __syncthreads();
+  }
+  if (tid == 0) out[blockIdx.x] = part[0];
+}
+"""
+
+
+def facts_with(source: bytes, call: str, *, exact: bool) -> LaunchFacts:
+    """A launch of 256 threads, and what the compiler would say of a call."""
+    start = source.index(call.encode())
+    facts = facts_of({"launches": [[[65536, 1, 1], [256, 1, 1]]]})
+    return replace(facts, types=SourceTypes(text=source, combining={(start, start + len(call)): exact}))
+
+
+@pytest.mark.parametrize(
+    ("call", "kept"),
+    [
+        ("op(part[tid], part[tid + step])", "op(part[tid], part[tid + half])"),
+        ("op(part[step + tid], part[tid])", "op(part[tid + half], part[tid])"),
+        ("F{}(part[tid], part[tid + step])", "F{}(part[tid], part[tid + half])"),
+        ("add<T>(part[tid], part[tid + step])", "add<T>(part[tid], part[tid + half])"),
+    ],
+)
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_function_that_combines_is_called_for_other_elements(call: str, kept: str, *, exact: bool) -> None:
+    source = CALLED.replace("STEP", call).encode()
+
+    whole, *ended = candidates(ask("sequential_tree", source, facts_with(source, call, exact=exact)))
+
+    assert f"if (tid < left / 2) part[tid] = {kept};" in whole.text.decode()
+    assert (whole.exact, whole.terms) == (exact, 1 if exact else 256)
+    assert len(ended) == (0 if call.startswith("add") else 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "told", "expected"),
+    [
+        ("op(part[tid], part[tid + step])", "op(", "is not known to combine two numbers in any order"),
+        ("op(part[tid], part[tid])", "", "is no addition, minimum or maximum"),
+        ("op(part[tid + step], part[tid + step])", "", "is no addition, minimum or maximum"),
+        ("op(part[tid], part[tid + step], tid)", "", "is no addition, minimum or maximum"),
+        ("op(part[tid], out[tid + step])", "", "is no addition, minimum or maximum"),
+    ],
+)
+def test_a_function_that_nobody_knows_is_refused(call: str, told: str, expected: str) -> None:
+    source = CALLED.replace("STEP", call).encode()
+
+    answer = ask("sequential_tree", source, facts_with(source, told or call, exact=True))
+
+    assert isinstance(answer, Refusal)
+    assert expected in answer.reason
