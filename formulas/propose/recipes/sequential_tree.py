@@ -2,8 +2,8 @@
 
 The active threads become neighbours: thread t adds element t + ceil(s/2), until one is left. Right for any size.
 Needs the interleaved loop in one of its usual forms over an LDS array, all threads in one dimension, and nobody who
-reads more than element 0 afterwards. Sums of floats are added in another order. Where workgroups have a power of two
-of threads, the last steps may be those of one wave (`wave_tree`), which one of both alone need not show.
+reads more than element 0 afterwards. Sums of floats are added in another order. The last steps may be those of one
+wave: by `wave_tree` where workgroups have a power of two of threads, else with a test in each step.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     declared_type,
     indentation,
     style_of,
+    ways_out,
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -87,14 +88,24 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         exact=exact,
         terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
     )
-    halved = _with_loops(source, trees, kernel, _halving)
-    if (within := parse(halved).kernel(kernel.name)) is None:
-        return [whole]
-    ended = wave_tree.propose(halved, within, finding, facts)
-    if not isinstance(ended, list):
-        return [whole]
     title = f"{whole.title}, and one wave the last ones by shuffles"
-    return [whole, replace(whole, title=title, text=ended[0].text, assumes=ended[0].assumes)]
+    halved = _with_loops(source, trees, kernel, _halving)
+    within = parse(halved).kernel(kernel.name)
+    ended = wave_tree.propose(halved, within, finding, facts) if within is not None else None
+    if isinstance(ended, list):
+        return [whole, replace(whole, title=title, text=ended[0].text, assumes=ended[0].assumes)]
+    if not all(_can_be_shuffled(tree, kernel, facts) for tree in trees):
+        return [whole]
+    return [whole, replace(whole, title=title, text=_with_loops(source, trees, kernel, _ended, apart=True))]
+
+
+def _can_be_shuffled(tree: _Tree, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
+    """Whether all threads of a wave are there, with elements that it exchanges."""
+    written = tree.array.element_type
+    kinds = facts.types.instances.get(written, frozenset({written}))
+    return kinds <= wave_tree.SHUFFLED and not any(
+        way.start_byte < tree.loop.end_byte for way in ways_out(kernel.body_node)
+    )
 
 
 def _with_loops(
@@ -102,12 +113,17 @@ def _with_loops(
     trees: Sequence[_Tree],
     kernel: KernelSyntax,
     written: Callable[[_Tree, KernelSyntax, Style, str], list[str]],
+    *,
+    apart: bool = False,
 ) -> bytes:
+    """The text with these loops; `apart` where what one declares is still there at the next."""
     style = style_of(source, kernel)
     splices = []
     for tree in trees:
         lines = written(tree, kernel, style, indentation(source, tree.loop.start_byte))
         splices.append(Splice(tree.loop.start_byte, tree.loop.end_byte, style.newline.join(lines).encode()))
+        if apart:
+            style = replace(style, taken=style.taken | {style.fresh("left")})
     return apply_splices(source, splices)
 
 
@@ -124,6 +140,32 @@ def _any_size(tree: _Tree, kernel: KernelSyntax, style: Style, outer: str) -> li
         f"{inner}__syncthreads();",
         f"{outer}}}",
     ]
+
+
+def _ended(tree: _Tree, kernel: KernelSyntax, style: Style, outer: str) -> list[str]:
+    """The loop for any number of elements, up to what one wave holds in its registers."""
+    _, *steps, _ = _any_size(tree, kernel, style, outer)
+    left, step, name, counter = style.fresh("left"), style.step, tree.array.name, _counter_type(tree, kernel)
+    value, other, offset = style.fresh("value"), style.fresh("other"), style.fresh("offset")
+    update = tree.update.replace(f"{name}[{{at}}]", value).replace(f"{name}[{{partner}}]", other).format()
+    kind = tree.array.element_type
+    lines = [
+        f"{counter} {left} = {tree.limit};",
+        f"while ({left} > warpSize) {{",
+        *(line.removeprefix(outer) for line in steps),
+        "}",
+        "// One wave has the rest: its lanes exchange values without barriers.",
+        f"if ({tree.thread} < warpSize) {{",
+        f"{step}{kind} {value} = {name}[{tree.thread}];",
+        f"{step}for ({counter} {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{",
+        f"{step * 2}const {kind} {other} = __shfl_down({value}, {offset});",
+        f"{step * 2}if ({tree.thread} + {offset} < {left}) {update}",
+        f"{step}}}",
+        f"{step}if ({tree.thread} == 0) {name}[0] = {value};",
+        "}",
+        "__syncthreads();",
+    ]
+    return [lines[0], *(f"{outer}{line}" for line in lines[1:])]
 
 
 def _halving(tree: _Tree, kernel: KernelSyntax, style: Style, outer: str) -> list[str]:

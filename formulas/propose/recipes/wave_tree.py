@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 NAME = "wave_tree"
 
-_SHUFFLED = INTEGER_TYPES | {"float", "double", "long long", "unsigned long long"}
+SHUFFLED = INTEGER_TYPES | {"float", "double", "long long", "unsigned long long"}
 _PURE = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _THREAD = ("threadIdx.x", "hipThreadIdx_x")
 _THREADS = ("blockDim.x", "hipBlockDim_x")
@@ -333,7 +333,7 @@ def _why_kept(
     """Why all elements of the array have to be in LDS after the loop."""
     uses = [s for s in kernel.subscripts if s.base == array.name]
     told = {file.types.get((s.span.start, s.span.end)) for s in uses} - {None}
-    if not ({array.element_type} | told) & {*_SHUFFLED, *_type_parameters(kernel)}:
+    if not ({array.element_type} | told) & {*SHUFFLED, *_type_parameters(kernel)}:
         return f"`{array.name}` has elements of `{array.element_type}`, which are not shuffled"
     if array.dynamic and sum(a.dynamic for a in kernel.shared) > 1:
         return f"`{array.name}` may lie over another array"
