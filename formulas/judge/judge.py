@@ -41,7 +41,15 @@ from hipscope.formulas.judge.guard import (
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
-from hipscope.formulas.judge.timed_replay import Audit, Measured, Part, longest_launch, measure, speedup_range
+from hipscope.formulas.judge.timed_replay import (
+    Audit,
+    Measured,
+    Part,
+    longest_launch,
+    measure,
+    speedup_range,
+    told_range,
+)
 from hipscope.formulas.propose.candidate import Candidate
 
 _NEARLY = 0.02  # times as fast: what the times of two texts on a part of the device may be off by
@@ -470,7 +478,7 @@ def over_ranges(bench: Bench, judgement: Judgement, compiled: CodeObject, run: R
     wanted, proved = bench.project.config.optimize.min_speedup, judgement.verdict is not None
     if (reason := depends_on_assumption(found, wanted, proved=proved)) is not None:
         return replace(judgement, stage=Outcome.NOT_FASTER, reason=reason, notes=(), trades=())
-    note = f"{found.low:.2f}x to {found.high:.2f}x over the ranges of the model's assumed constants"
+    note = told_range(found, bench.baseline, judgement.after)
     if found.low < 1 and found.independent is not None:
         note += f", at least {found.independent:.2f}x when they err independently of each other"
     return replace(judgement, notes=(*judgement.notes, note))

@@ -321,6 +321,18 @@ def speedup_range(
     return SpeedupRange(low, high, (most, slowest[most]), each[most], least)
 
 
+def told_range(found: SpeedupRange, before: Measured, after: Measured | None) -> str:
+    """The range for a reader. The ends are corners of all ranges: what the launch shows with the constants as they are
+    may lie outside of both, and is in the range that is told.
+    """
+    was, now = _times(before), _times(after) if after is not None else {}
+    longest = max(was, key=was.__getitem__)
+    own = [was[longest] / now[longest]] if now.get(longest) else []
+    low, high = min([found.low, *own]), max([found.high, *own])
+    where = " for its longest launch" if len(was) > 1 else ""
+    return f"{low:.2f}x to {high:.2f}x{where} over the ranges of the model's assumed constants"
+
+
 def _independently(middle: float, low: float, alone: Iterable[float]) -> float:
     """How many times as fast a rewrite is at the least when the constants err independently of each other.
 

@@ -22,7 +22,13 @@ from hipscope.formulas.judge import timed_replay
 from hipscope.formulas.judge.bench import OnDemand
 from hipscope.formulas.judge.judge import audit_of
 from hipscope.formulas.judge.speed_gate import depends_on_assumption
-from hipscope.formulas.judge.timed_replay import SpeedupRange, TimesAt, longest_launch, speedup_range
+from hipscope.formulas.judge.timed_replay import (
+    SpeedupRange,
+    TimesAt,
+    longest_launch,
+    speedup_range,
+    told_range,
+)
 from tests.accordo.conftest import write_capture
 
 Cost = Callable[[Mapping[str, float]], float]
@@ -49,6 +55,33 @@ def found_by(
     given = (Mock(), Mock(code_object=old), new, Path("work"), "mi300x", run or Run())
     found = speedup_range(*given, before_at=before_at)
     return found, len(runs)
+
+
+def measured_at(*times_ns: float) -> Any:
+    """What was measured of launches that take so long."""
+    launches = [Mock(id=number, time_ns=time_ns) for number, time_ns in enumerate(times_ns, 1)]
+    return Mock(profile=Mock(kernels=[Mock(dispatches=launches)]))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            (18686,),
+            (13319,),
+            "1.21x to 1.40x over",
+        ),  # the corners alone: 1.21x to 1.30x, of a rewrite with 1.40x
+        ((16354, 3268), (12499, 2831), "1.21x to 1.31x for its longest launch over"),
+        ((100, 300), (50, 250), "1.20x to 1.30x for its longest launch over"),
+        ((100,), None, "1.21x to 1.30x over"),
+    ],
+)
+def test_the_range_that_is_told_holds_what_the_launch_shows(
+    before: tuple[float, ...], after: tuple[float, ...] | None, told: str
+) -> None:
+    now = measured_at(*after) if after is not None else None
+    said = told_range(SpeedupRange(1.21, 1.30), measured_at(*before), now)
+    assert said.startswith(told)
 
 
 def test_the_longest_launch_is_found_among_those_that_are_timed() -> None:
