@@ -28,16 +28,24 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Errors:
-    """The largest differences among the elements that count as equal (so zero for exact results)."""
+    """The largest differences among the elements that count as equal (so zero for exact results).
+
+    `relative` is as the tolerance is, to the element and a tenth of the output's size. `by_truth`: some are further
+    off, and as near to double precision as the reference is; they count in `absolute` alone.
+    """
 
     absolute: float = 0.0
     relative: float = 0.0
     ulp: int = 0
+    by_truth: bool = False
 
     def widened(self, other: Errors) -> Errors:
         """The larger of both, number by number."""
         return Errors(
-            max(self.absolute, other.absolute), max(self.relative, other.relative), max(self.ulp, other.ulp)
+            max(self.absolute, other.absolute),
+            max(self.relative, other.relative),
+            max(self.ulp, other.ulp),
+            self.by_truth or other.by_truth,
         )
 
 
@@ -152,15 +160,18 @@ def wrong_elements(
         absolute = piece.tolerance.absolute_at(
             at + (start - piece.segment.start) // element.size, piece.segment.sites
         )
-        near = difference <= absolute + piece.tolerance.relative * np.abs(expected)
+        allowed = absolute + piece.tolerance.relative * np.abs(expected)
+        near = within = difference <= allowed
     if piece.oracle is not None:
-        near |= _near_the_truth(piece, piece.oracle, right, new, touched)[at]
+        near = near | _near_the_truth(piece, piece.oracle, right, new, touched)[at]
     # NaN and infinity are values like any other: they must stand in the same places.
     fine = np.where(np.isfinite(expected) & np.isfinite(got), near, alike | (expected == got))
     accepted = fine & np.isfinite(expected) & np.isfinite(got)
     errors = Errors()
     if accepted.any():
-        errors = _errors(element, raw[0], raw[1], difference, expected, accepted)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            scaled = np.where(allowed > 0, difference / allowed, 0.0) * piece.tolerance.relative
+        errors = _errors(element, raw[0], raw[1], difference, scaled, accepted, within)
     candidates[at] = ~fine
     return candidates, errors
 
@@ -191,14 +202,19 @@ def _errors(
     right: bytes,
     new: bytes,
     difference: NDArray[np.float64],
-    expected: NDArray[np.float64],
-    at: Mask,
+    scaled: NDArray[np.float64],
+    accepted: Mask,
+    within: Mask,
 ) -> Errors:
+    """`scaled`: the differences in the tolerance's measure; `within`: which elements are within the tolerance."""
+    at = accepted & within
     steps = np.abs(element.bits(right)[at] - element.bits(new)[at])
-    sizes = np.abs(expected[at])
-    nonzero = sizes > 0
-    relative = (difference[at][nonzero] / sizes[nonzero]).max() if nonzero.any() else 0.0
-    return Errors(float(difference[at].max()), float(relative), int(steps.max()))
+    return Errors(
+        float(difference[accepted].max()),
+        float(scaled[at].max(initial=0.0)),
+        int(steps.max(initial=0)),
+        bool((accepted & ~within).any()),
+    )
 
 
 def _stray(what: str, piece: Piece, buffer: int, old: Bytes, new: Bytes, stray: Mask) -> Mismatch:

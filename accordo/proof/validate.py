@@ -82,13 +82,23 @@ def _rejected(proof: Proof, rejection: Rejection) -> Verdict:
     )
 
 
+def _how_near(errors: Errors) -> str:
+    told = (
+        [f"largest relative difference {errors.relative:.2g}"]
+        if errors.relative or not errors.by_truth
+        else []
+    )
+    truth = ["in part as near to double precision as the original"] if errors.by_truth else []
+    return ", ".join(told + truth)
+
+
 def _acceptance(proof: Proof) -> Verdict:
     reference, trials, errors = proof.reference, proof.trials, proof.errors
     same = [t for t in trials if t.outcome == "same"]
     count = len({t.dispatch for t in same})
     exact = errors == Errors()
     inputs = _inputs(reference)
-    how = "bit for bit" if exact else f"within tolerance (largest relative difference {errors.relative:.2g})"
+    how = "bit for bit" if exact else f"within tolerance ({_how_near(errors)})"
     launches = "1 recorded launch" if count == 1 else f"{count} recorded launches"
     others = sum(t.inputs != CAPTURED and "runs compared" not in t.inputs for t in same)
     more = f" and on {others} other inputs and launch shapes" if others else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hipscope.accordo.compare.buffers import Piece, compare_buffer
+from hipscope.accordo.compare.buffers import Piece, compare_buffer, wrong_elements
 from hipscope.accordo.compare.tolerance import (
     EXACT,
     Tolerance,
@@ -252,3 +253,37 @@ def test_fresh_inputs_of_every_trial_and_type_are_whole_and_other_ones(
         assert fresh != data
         numbers = element.numbers(fresh)
         assert np.isfinite(numbers).all() == (TRIALS[trial] != "not_finite_inputs")
+
+
+@pytest.mark.parametrize(
+    ("moved", "relative", "by_truth"),
+    [
+        (0.0, 0.0, False),
+        (
+            5e-7,
+            5e-6,
+            False,
+        ),  # 1e9 times the element itself, half of what the tolerance allows beside the size
+        (1e-3, 0.0, True),  # as far from double precision as the reference is
+    ],
+)
+def test_a_difference_beside_nothing_is_told_in_the_tolerances_measure(
+    moved: float, relative: float, *, by_truth: bool
+) -> None:
+    """Sums whose terms cancel differ by many times themselves; the size of the output says how much that is."""
+    right = np.ones(100, dtype=np.float32)
+    right[7] = 5e-16
+    new = right.copy()
+    new[7] += np.float32(moved)
+    truth = right.astype(np.float64)
+    truth[7] = moved / 2
+    piece = Piece(Segment(0, 400, FP32, 0), Tolerance(1e-5, 1e-6), "out")
+    if by_truth:
+        piece = replace(piece, oracle=truth, rounding=np.full(100, 1e-3))
+    wrong, errors = wrong_elements(
+        piece, right.view(np.uint8), new.view(np.uint8), np.ones(400, dtype=bool), 0
+    )
+    assert not wrong.any()
+    assert errors.relative == pytest.approx(relative, rel=1e-3)
+    assert errors.by_truth is by_truth
+    assert errors.absolute == pytest.approx(moved)
