@@ -87,6 +87,10 @@ CAUSES: Mapping[str, Cause] = {
         "waits for its own stores: a load behind them is waited for together with them, or reads what they stored",
         "keep the value in a register and store it once after the loop; load the next steps' data before storing",
     ),
+    "store queue": Cause(
+        "waits for room for its stores: earlier ones of the CU are still on their way",
+        "store less, or whole lines: 16 bytes per lane, neighbouring lanes side by side",
+    ),
     "narrow stores": Cause(
         "waits for stores of one or two bytes per lane, which fill a small part of each line",
         "let each lane collect 4 to 16 bytes in registers and store them at once",
@@ -246,14 +250,28 @@ def _tables(profile: Profile, kernel: Kernel) -> list[dict[str, float]]:
     """Per instruction: its cycles by cause, waits given to what is waited for."""
     slow: dict[int, str] = {i.index: line.kind for line in slow_lines(kernel) for i in line.instructions}
     slow |= dict.fromkeys(lanes_in_turn(kernel), "lanes in turn")
-    load = _load_cause(profile, kernel)
+    load, queued = _load_cause(profile, kernel), _queued(kernel)
     tables = []
     for instruction, blamed in zip(kernel.instructions, blamed_stalls(kernel), strict=True):
         table = {_work(instruction, slow): max(0.0, instruction.latency - instruction.stall)}
         for reason, cycles in blamed.items():
-            _add(table, {_wait(instruction, reason, slow, load): cycles})
+            cause = _wait(instruction, reason, slow, load)
+            behind = min(cycles, queued.get(instruction.index, 0.0)) if cause == "stores" else 0.0
+            _add(table, {cause: cycles - behind, "store queue": behind} if behind else {cause: cycles})
         tables.append(table)
     return tables
+
+
+def _queued(kernel: Kernel) -> dict[int, float]:
+    """Per store, the cycles that stores waited for it before they could be issued: there is no load behind them."""
+    found: dict[int, float] = {}
+    stores = [i for i in kernel.instructions if "_store" in mnemonic(i)]
+    own = {i.index for i in stores}
+    for instruction in stores:
+        for producer, cycles in instruction.waited_for.items():
+            if producer in own:
+                found[producer] = found.get(producer, 0.0) + cycles
+    return found
 
 
 def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str]:

@@ -76,6 +76,16 @@ def test_a_wait_has_a_cause(instruction: Instruction, cause: str) -> None:
     assert line_causes(profile, profile.kernels[0])[0].causes[0][0] == cause
 
 
+def test_stores_that_wait_for_stores_wait_for_room_and_loads_for_what_was_stored_before() -> None:
+    stored = waiting("global_store_dword v0, v1, s[0:1]", GLOBAL, 1, access("store"))
+    after = stored.model_copy(update={"waited_for": {0: 900.0}})
+    profile = profile_of(stored.model_copy(update={"stalls": {}, "stall": 0, "latency": 4}), after)
+    assert time_by_cause(profile, profile.kernels[0])["store queue"] >= 0.8
+    loaded = waiting("s_waitcnt vmcnt(0)", GLOBAL).model_copy(update={"waited_for": {0: 900.0}})
+    profile = profile_of(stored.model_copy(update={"stalls": {}, "stall": 0, "latency": 4}), loaded)
+    assert time_by_cause(profile, profile.kernels[0])["stores"] >= 0.8
+
+
 @pytest.mark.parametrize(("copies", "cause"), [(15, "first loads"), (16, "batched loads")])
 def test_many_loads_of_one_line_are_an_unrolled_loop(copies: int, cause: str) -> None:
     load = waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load"))
