@@ -4,15 +4,16 @@ At a periodic boundary `(x + 1) % width` is `x + 1` but for the last x. `x + 1 <
 the same for every value that is not negative, and a wave divides only if one of its lanes is at the boundary. Where x
 is a remainder of that width itself, no division is left: `x + 1 < width ? x + 1 : 0`, `x > 0 ? x - 1 : width - 1`.
 Needs an index that is unsigned, or not negative as recorded. Of others, and of `(x - step + width) % width` and
-`(x % width + width) % width`, a helper compares, which divides what lies further away. Results stay the same bit for
-bit.
+`(x % width + width) % width`, a helper compares, which divides what lies further away. A call of a macro with such a
+remainder becomes what it stands for. Results stay the same bit for bit.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -94,19 +95,42 @@ def _by_helpers(
 ) -> list[Splice]:
     """Calls of helpers for all other remainders of places around one, and the helpers' definitions."""
     definitions: dict[str, tuple[str, str]] = {}
-    calls: list[Splice] = []
-    for node in walk(kernel.body_node):
-        if node.id in done or any(c.start <= node.start_byte < c.end for c in calls):
+
+    def called_in(root: Node) -> list[Splice]:
+        calls: list[Splice] = []
+        for node in walk(root):
+            if node.id in done or any(c.start <= node.start_byte < c.end for c in calls):
+                continue
+            wrapped = _wrapped(node, file)
+            if wrapped is None or len(_kinds(wrapped, kernel, facts)) > 1:
+                continue
+            if wrapped.stem not in definitions:
+                definitions[wrapped.stem] = _helper(source, kernel, wrapped.stem)
+            text = f"{definitions[wrapped.stem][0]}({wrapped.value}, {wrapped.size})"
+            around = node.parent if root is not kernel.body_node else None
+            whole = around if around is not None and around.type == "parenthesized_expression" else node
+            calls.append(Splice(whole.start_byte, whole.end_byte, text.encode()))
+        return calls
+
+    calls = called_in(kernel.body_node)
+    for node, meaning in _macros(source, kernel):
+        if any(c.start < node.end_byte and node.start_byte < c.end for c in calls):
             continue
-        wrapped = _wrapped(node, file)
-        if wrapped is None or len(_kinds(wrapped, kernel, facts)) > 1:
-            continue
-        if wrapped.stem not in definitions:
-            definitions[wrapped.stem] = _helper(source, kernel, wrapped.stem)
-        text = f"{definitions[wrapped.stem][0]}({wrapped.value}, {wrapped.size})"
-        calls.append(Splice(node.start_byte, node.end_byte, text.encode()))
+        start, text = meaning.start_byte, text_of(meaning).encode()
+        within = [replace(c, start=c.start - start, end=c.end - start) for c in called_in(meaning)]
+        if within:
+            calls.append(Splice(node.start_byte, node.end_byte, apply_splices(text, within)))
     above = "".join(text for _, text in definitions.values())
     return [Splice(kernel.span.start, kernel.span.start, above.encode()), *calls] if above else calls
+
+
+def _macros(source: bytes, kernel: KernelSyntax) -> Iterator[tuple[Node, Node]]:
+    """The kernel's calls of the file's macros, each with what it stands for; the macro itself serves others, too."""
+    defined = set(re.findall(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(", source, re.MULTILINE))
+    for node in walk(kernel.body_node):
+        meaning = kernel.through.meanings.get(node.id) if node.type == "call_expression" else None
+        if meaning is not None and text_of(child_of(node, "function")).encode() in defined:
+            yield node, meaning
 
 
 @dataclass(frozen=True)
