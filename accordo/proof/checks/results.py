@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -57,7 +58,13 @@ def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Re
     """What a run on the captured inputs, made for its time, left wrong; None when nothing is."""
     for prepared in reference.prepared:
         if prepared.dispatch.id == dispatch.id:
-            for _, found, _ in _compared(reference, prepared.runs[0], result, exact=False):
+            run = prepared.runs[0]
+            for buffer, found, wide in _compared(reference, run, result, exact=False):
+                if may_be_rounding(run, buffer, found):
+                    found, _ = _beside_the_truth(reference, prepared, run, buffer, result, found) or (
+                        found,
+                        wide,
+                    )
                 if found:
                     return found[0].message
     return None
@@ -99,8 +106,9 @@ def _judge(
     found: list[Mismatch] = []
     for buffer, different, wide in _compared(proof.reference, run, result, proof.exact):
         if not proof.exact and may_be_rounding(run, buffer, different):
-            small = are_small(run, buffer, different)
-            beside = _beside_the_truth(proof, prepared, run, buffer, result, small=small)
+            beside = _beside_the_truth(
+                proof.reference, prepared, run, buffer, result, different, proof.notes, proof.run.cancel
+            )
             different, wide = beside or (different, wide)
         found += different
         proof.errors = proof.errors.widened(wide)
@@ -118,20 +126,21 @@ def _judge(
 
 
 def _beside_the_truth(
-    proof: Proof,
+    reference: Reference,
     prepared: Prepared,
     run: ReferenceRun,
     buffer: CapturedBuffer,
     result: Replay,
-    *,
-    small: bool,
+    found: Sequence[Mismatch],
+    notes: list[str] | None = None,
+    cancel: threading.Event | None = None,
 ) -> tuple[tuple[Mismatch, ...], Errors] | None:
     """The differences beside double precision, of doubles beside what rounding makes; None where there is neither.
 
-    `small`: they are beside the largest number. Larger ones have to be what rounding makes where terms cancel.
+    Those `found` may be small beside the largest number. Larger ones have to be what rounding makes where terms cancel.
     """
-    oracles, cancel = prepared.oracles, proof.run.cancel
-    compared = partial(_compare, proof.reference, run, buffer, result, exact=False)
+    oracles, small = prepared.oracles, are_small(run, buffer, found)
+    compared = partial(_compare, reference, run, buffer, result, exact=False)
     oracle = oracles.images(run, cancel, asked=True).get(buffer.index) if small else None
     if oracle is not None:
         for more in (False, True):
@@ -143,7 +152,7 @@ def _beside_the_truth(
     if (truth := oracles.truths(run, cancel).get(buffer.index)) is not None:
         different, wide = compared(truth=(truth.exact, truth.rounding))
         if not different:
-            _note_cancelled(proof, run, buffer)
+            _note_cancelled(reference, notes, run, buffer)
         return tuple(_judged(d, run, buffer, result, truth.exact) for d in different), wide
     rounding = oracles.double_roundings(run, cancel).get(buffer.index) if small else None
     if rounding is None:
@@ -152,12 +161,14 @@ def _beside_the_truth(
     return compared(truth=(own, rounding))
 
 
-def _note_cancelled(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer) -> None:
-    """The reader of the verdict sees large relative differences: here is why."""
-    name = label(proof.reference.signature, buffer, run.pieces[buffer.index][0])
+def _note_cancelled(
+    reference: Reference, notes: list[str] | None, run: ReferenceRun, buffer: CapturedBuffer
+) -> None:
+    """The reader of the verdict sees large differences: here is why."""
+    name = label(reference.signature, buffer, run.pieces[buffer.index][0])
     note = f"dispatch {run.dispatch.id}, {run.label}: terms cancel, in part only rounding is left of {name}"
-    if note not in proof.notes:
-        proof.notes.append(note)
+    if notes is not None and note not in notes:
+        notes.append(note)
 
 
 def _judged(

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from hipscope.accordo.compare.buffers import Errors
 from hipscope.accordo.oracle.source import widened
+from hipscope.accordo.proof.checks import results
 from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.prepare import prepare_reference
+from hipscope.accordo.replay.replay import ReplayRequest, replay
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.profile import Dispatch, Kernel, Profile, ProgramRun, Provenance, Resources, Source
@@ -403,6 +406,20 @@ def test_a_timed_run_that_leaves_another_result_is_refused(
     judgement = judge.judge_candidate(bench, Candidate("by hand", "", same.encode(), "", exact=False))
     assert judgement.stage == "different"
     assert "the timed run of dispatch" in judgement.reason
+
+
+def test_a_timed_run_is_held_against_double_precision_as_the_proof_is(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sum in another order that is proved so would be refused for its timed run otherwise."""
+    other = PROGRAM.replace("0.398942280f", "0.39896f")
+    compiled = admit(bench, Candidate("by hand", "", other.encode(), "", exact=False), bench.run)
+    assert not isinstance(compiled, Judgement)
+    dispatch = bench.dispatches[0]
+    result = replay(bench.tool, ReplayRequest(dispatch, compiled.path, tmp_path / "run", seed=1))
+    assert "elements" in str(results.check_timed_run(bench.reference, dispatch, result))
+    monkeypatch.setattr(results, "_beside_the_truth", lambda *_: ((), Errors()))
+    assert results.check_timed_run(bench.reference, dispatch, result) is None
 
 
 def test_times_that_did_not_wait_for_the_reference_are_checked_once_it_is_there(
