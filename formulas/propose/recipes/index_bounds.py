@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
@@ -52,19 +52,30 @@ _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _CAST = re.compile(r"static_cast\s*<\s*(.*?)\s*>|(int|unsigned|size_t)")
 _UNKNOWN: frozenset[str] = frozenset()
+_STORES = 24  # that one after the other are followed back
+_HOPS = 4  # from a local to the one that it begins with
 
 
 @dataclass(frozen=True)
 class IndexBounds:
-    """The intervals of one kernel's expressions."""
+    """The intervals of one kernel's expressions; what is known of a place is kept, for a hash asks for it again."""
 
     source: bytes
     kernel: KernelSyntax
     file: FileSyntax
     facts: LaunchFacts
+    _ranges: dict[tuple[int, str], Range | None] = field(init=False, default_factory=dict, repr=False)
+    _open: list[str] = field(init=False, default_factory=list, repr=False)
+    _unseen: dict[str, bool] = field(init=False, default_factory=dict, repr=False)
 
     def of(self, node: Node) -> Range | None:
         """The interval of an integer expression; None where it is no integer, or nothing certain is known."""
+        place = node.id, ""
+        if place not in self._ranges:
+            self._ranges[place] = self._of(node)
+        return self._ranges[place]
+
+    def _of(self, node: Node) -> Range | None:
         types = self._types(node)
         # A float that does not fit into the narrow type that it is made leaves anything in a register.
         trusted = self._is_loaded(node) or not any(is_narrow(name) for name in types)
@@ -114,8 +125,8 @@ class IndexBounds:
     def _chosen(self, node: Node, around: tuple[tuple[Node, bool], ...] = ()) -> Range | None:
         """Of `b < 64 ? b : 63`: what the conditions around say of a name counts on each side."""
         found = []
-        for field, holds in (("consequence", True), ("alternative", False)):
-            side, passed = child_of(node, field), (*around, (child_of(node, "condition"), holds))
+        for name, holds in (("consequence", True), ("alternative", False)):
+            side, passed = child_of(node, name), (*around, (child_of(node, "condition"), holds))
             while side.type in _BRACKETS and len(side.named_children) == 1:
                 side = side.named_children[0]
             value = self._chosen(side, passed) if side.type == "conditional_expression" else self.of(side)
@@ -146,6 +157,16 @@ class IndexBounds:
         return (value, value) if value is not None and 0 <= value < INT_LIMIT else None
 
     def _reaching(self, node: Node, name: str) -> Range | None:
+        place = node.id, name
+        if place not in self._ranges:
+            if len(self._open) >= _STORES:
+                return self._any(name)
+            self._open.append(name)
+            self._ranges[place] = self._last_stored(node, name)
+            self._open.pop()
+        return self._ranges[place]
+
+    def _last_stored(self, node: Node, name: str) -> Range | None:
         """The interval at a place: of what was last stored there, and of the conditions passed since."""
         path, passed = node, list[tuple[Node, bool]]()
         for around in (*ancestors(node, self.kernel.body_node), self.kernel.body_node):
@@ -235,6 +256,11 @@ class IndexBounds:
 
     def _changes_unseen(self, name: str) -> bool:
         """Whether a local may change where the text does not show it."""
+        if name not in self._unseen:
+            self._unseen[name] = self._may_change_unseen(name)
+        return self._unseen[name]
+
+    def _may_change_unseen(self, name: str) -> bool:
         if name in other_names(self.kernel) | self.kernel.state:
             return True
         if re.search(rb"#\s*define\s+\w+(?:\([^)]*\))?[^\n]*\b%s\b" % name.encode(), self.source):
@@ -243,18 +269,18 @@ class IndexBounds:
 
     # Types, by the names of their elements; none where they are not known to be integers.
 
-    def _types(self, node: Node) -> frozenset[str]:
+    def _types(self, node: Node, hops: int = 0) -> frozenset[str]:
         told = self.facts.types.of(self.source, node)
         if told is not None:
             return _integers([told])
         if node.type in _BRACKETS and node.named_children:
-            return self._types(node.named_children[0])
+            return self._types(node.named_children[0], hops)
         if node.type == "number_literal":
             return _of_literal(text_of(node))
         if built_in(text_of(node)) is not None:
             return frozenset({"uint32"})
         if node.type == "identifier":
-            return self._types_of_name(text_of(node))
+            return self._types_of_name(text_of(node), hops)
         if node.type == "subscript_expression":
             base = text_of(child_of(node, "argument"))
             element = None if self._declarations(base) else pointers_of(self.kernel, self.facts).get(base)
@@ -262,19 +288,19 @@ class IndexBounds:
         if (cast := _cast_of(node)) is not None:
             return self._named(cast[0])
         if self._is_extreme(node) and len(sides := arguments_of(node)) == 2:
-            return common(self._types(sides[0]), self._types(sides[1]))
+            return common(self._types(sides[0], hops), self._types(sides[1], hops))
         if node.type != "binary_expression":
             return _UNKNOWN
         operator = text_of(child_of(node, "operator"))
-        left = self._types(child_of(node, "left"))
-        right = left if operator in ("<<", ">>") else self._types(child_of(node, "right"))
+        left = self._types(child_of(node, "left"), hops)
+        right = left if operator in ("<<", ">>") else self._types(child_of(node, "right"), hops)
         return (
             common(left, right)
             if operator in ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>")
             else _UNKNOWN
         )
 
-    def _types_of_name(self, name: str) -> frozenset[str]:
+    def _types_of_name(self, name: str, hops: int = 0) -> frozenset[str]:
         """Of a variable: none where declarations of that name differ, or one is an array, a pointer, or shared."""
         parameter, declared = self.kernel.parameter(name), self._declarations(name)
         if parameter is not None and not declared:
@@ -287,7 +313,10 @@ class IndexBounds:
                 return _UNKNOWN
             kind = " ".join(text_of(child_of(declaration, "type")).split())
             value = declarator.child_by_field_name("value")
-            kinds.add(self._types(value) if kind == "auto" and value is not None else self._named(kind))
+            if kind == "auto" and value is not None:  # names of other scopes may lead round and round
+                kinds.add(self._types(value, hops + 1) if hops < _HOPS else _UNKNOWN)
+            else:
+                kinds.add(self._named(kind))
         return kinds.pop() if len(kinds) == 1 and not parameter else _UNKNOWN
 
     def _declarations(self, name: str) -> list[tuple[Node, Node]]:
@@ -298,28 +327,29 @@ class IndexBounds:
         bare = re.sub(r"\b(const|constexpr)\b", " ", written).strip()
         return _integers(elements_of(bare, bare, self.facts))
 
-    def _is_loaded(self, node: Node) -> bool:
+    def _is_loaded(self, node: Node, hops: int = 0) -> bool:
         """Whether it is an element behind an argument, a member of one, or of a local copy that nothing changes."""
         if node.type in _BRACKETS and node.named_children:
-            return self._is_loaded(node.named_children[0])
+            return self._is_loaded(node.named_children[0], hops)
         if node.type == "subscript_expression":
-            return self._is_memory(text_of(child_of(node, "argument")))
+            return self._is_memory(text_of(child_of(node, "argument")), hops)
         if node.type == "pointer_expression":
-            return text_of(node)[0] == "*" and self._is_memory(text_of(child_of(node, "argument")))
+            return text_of(node)[0] == "*" and self._is_memory(text_of(child_of(node, "argument")), hops)
         if node.type != "field_expression":
             return False
         record = child_of(node, "argument")
         if record.type != "identifier":
-            return self._is_loaded(record)
-        return (value := self.only_value(text_of(record))) is not None and self._is_loaded(value)
+            return self._is_loaded(record, hops)
+        value = self.only_value(text_of(record)) if hops < _HOPS else None
+        return value is not None and self._is_loaded(value, hops + 1)
 
-    def _is_memory(self, base: str) -> bool:
+    def _is_memory(self, base: str, hops: int = 0) -> bool:
         """An argument, or a local pointer that begins in one and stays."""
         if not self._declarations(base):
             return base in pointers_of(self.kernel, self.facts)
-        value = self.only_value(base)
+        value = self.only_value(base) if hops < _HOPS else None
         begin = pointer_of(value) if value is not None else None
-        return begin is not None and begin[0] != base and self._is_memory(begin[0])
+        return begin is not None and self._is_memory(begin[0], hops + 1)
 
     def only_value(self, name: str) -> Node | None:
         """What a local is declared with, where it keeps that."""

@@ -125,6 +125,18 @@ def test_what_is_not_certain_has_no_bound(body: str) -> None:
     assert bounded(body, NUMBERS) is None
 
 
+def test_a_long_hash_is_asked_for_each_of_its_steps_once() -> None:
+    steps = "  h ^= h >> 15; h = h * 31 + (h << 5); h ^= h >> 3;\n" * 100
+    assert bounded(f"  unsigned h = word[i];\n{steps}  bins[h % 128] = 1;\n") == 128
+
+
+def test_names_that_lead_round_through_scopes_have_an_end() -> None:
+    cycle = "  {{ auto {0} = {1}; {2} }} {{ auto {1} = {0}; {2} }}\n"
+    assert bounded(cycle.format("p", "q", "bins[p] = 1;")) is None
+    pointers = "  const unsigned char* p = byte; { const unsigned char* byte = p; bins[p[0]] = 1; }\n"
+    assert bounded(pointers, types_of(pointers, {"p[0]": "unsigned char"})) is None
+
+
 def test_the_compilers_types_count() -> None:
     body = "  Pixel p = px[i]; bins[p.x] = 1;\n"
     assert bounded(body, types_of(body, {"p.x": "unsigned char"})) == 256
