@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.detect.launch_config import BUSY, LANES, ROUNDS, SIMDS
 from hipscope.formulas.detect.thresholds import THRESHOLDS
@@ -142,12 +142,18 @@ def _by_data(node: Node, kernel: KernelSyntax, followed: frozenset[str]) -> bool
 
 
 def _given(kernel: KernelSyntax) -> Iterator[tuple[str, Node]]:
-    """What the kernel's variables are given, by name."""
+    """What the kernel's variables are given, by name, and the conditions under which they are given something else."""
     for node in walk(kernel.body_node):
         if node.type == "init_declarator":
             yield text_of(child_of(node, "declarator")), child_of(node, "value")
         elif node.type == "assignment_expression":
-            yield text_of(child_of(node, "left")), child_of(node, "right")
+            name = text_of(child_of(node, "left"))
+            yield name, child_of(node, "right")
+            if node.parent is None or node.parent.type != "expression_statement":
+                continue  # a loop's own step
+            for outer in ancestors(node, kernel.body_node):
+                if outer.type == "if_statement":
+                    yield name, child_of(outer, "condition")
 
 
 def _product(shape: tuple[int, int, int]) -> int:
