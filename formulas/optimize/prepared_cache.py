@@ -298,7 +298,8 @@ def _prune(home: Path, key: str) -> None:
     programs = sorted(home.parent.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
     for program in programs[_KEPT_PROGRAMS:]:
         for entry in program.iterdir():
-            _remove(entry)
+            if not entry.name.startswith("."):  # another process may be filling a draft
+                _remove(entry)
         with contextlib.suppress(OSError):
             program.rmdir()
 

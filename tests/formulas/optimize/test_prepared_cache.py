@@ -327,3 +327,15 @@ _READS = """  std::vector<float> in(count), out(count);
   std::FILE* file = std::fopen(SEED, "r");
   if (!file || std::fscanf(file, "%d", &modulus) != 1) return 3;
 """
+
+
+def test_of_programs_used_longest_ago_what_another_process_is_filling_stays(tmp_path: Path) -> None:
+    """Several editors at once prepare more programs than are kept."""
+    homes = [tmp_path / "prepared" / f"program_{n}" for n in range(5)]
+    for age, home in enumerate(homes):
+        (home / "entry").mkdir(parents=True)
+        (home / ".draft-1-x").mkdir()
+        os.utime(home, (1000 - age, 1000 - age))
+    prepared_cache._prune(homes[0], "entry")
+    assert [(home / "entry").exists() for home in homes] == [True, True, True, False, False]
+    assert all((home / ".draft-1-x").exists() for home in homes)
