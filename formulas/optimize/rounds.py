@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hipscope.accordo.model.verdict import Verdict
+from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.optimize.result import KernelGain, OptimizeResult
 from hipscope.formulas.optimize.verified_edit import diff_of, edit_of, shown_name
@@ -39,7 +40,7 @@ def joined(
             "after": own[-1].after,
             "measured": None,
             "verdict": _weakest([r.verdict for r in rounds if r.verdict is not None]),
-            "notes": tuple(dict.fromkeys(note for r in rounds for note in r.notes)),
+            "notes": _notes(rounds),
             "trades": tuple(trade for r in rounds for trade in r.trades),
             "attempts": tuple(attempt for r in everything for attempt in r.attempts),
             "edit": edit_of(changes),
@@ -47,6 +48,16 @@ def joined(
             "gpu_speedup": math.prod(r.gpu_speedup or 1.0 for r in rounds),
         }
     )
+
+
+def _notes(rounds: Sequence[OptimizeResult]) -> tuple[str, ...]:
+    """What a reader should know: of one edit with which one it is, in their order; of all of them once."""
+    common = set(rounds[0].notes).intersection(*(r.notes for r in rounds))
+    found: dict[str, None] = {}
+    for number, one in enumerate(rounds, 1):
+        where = f"edit {number} of {len(rounds)}" + (f" (`{base_name(one.kernel)}`)" if one.kernel else "")
+        found |= dict.fromkeys(note if note in common else f"{where}: {note}" for note in one.notes)
+    return tuple(found)
 
 
 def _weakest(verdicts: Sequence[Verdict]) -> Verdict | None:

@@ -59,7 +59,8 @@ def test_two_rounds_are_one_edit(tmp_path: Path) -> None:
     assert whole.edit.applied_to(TEXTS[0]) == TEXTS[2]
     assert whole.diff is not None
     assert "-one\n+one!\n two\n-three\n+three!\n" in whole.diff
-    assert whole.notes == ("it assumes something", "note 0", "note 1")
+    of_each = ("edit 1 of 2 (`k`): note 0", "edit 2 of 2 (`k`): note 1")
+    assert whole.notes == ("it assumes something", *of_each)
     assert [a.recipe for a in whole.attempts] == ["recipe 0", "recipe 1", "third"]
     assert whole.message == "round 0. Then: round 1."
 
