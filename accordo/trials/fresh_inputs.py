@@ -300,9 +300,15 @@ def _fresh(
     if trial in (NOT_FINITE, MANY_NANS):
         used = _used(window, element)
         count = max(3, len(used) // 64) if trial == NOT_FINITE else 1 + len(used) // 5
-        at = generator.choice(used, min(len(used), count), replace=False)
-        numbers[at] = np.resize([np.nan, np.inf, -np.inf], len(at)) if trial == NOT_FINITE else np.nan
-        if trial == MANY_NANS:
+        at = generator.choice(len(used), min(len(used), count), replace=False)
+        if trial == NOT_FINITE:
+            at = np.sort(at)
+            numbers[used[at]] = np.resize([np.inf, np.nan, -np.inf], len(at))
+            # Behind a NaN all sums are NaN. Two infinite neighbours come first: a lane may take every other element.
+            for first in at[:1]:
+                numbers[used[first : first + 2]] = np.inf
+        else:
+            numbers[used[at]] = np.nan
             numbers[generator.choice(used, len(used) // 3, replace=False)] = 0.0
         return encoded(numbers, element)
     if trial == BELOW_ZERO:

@@ -24,7 +24,7 @@ from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.dispatch.element_types import Segment, argument_types, pointees, segments
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.model.verdict import Mismatch
-from hipscope.accordo.trials.fresh_inputs import TRIALS, write_fresh_inputs
+from hipscope.accordo.trials.fresh_inputs import NOT_FINITE, TRIALS, write_fresh_inputs
 from hipscope.analysis.source.number_types import BYTES, element_of
 from hipscope.emulator.captures import seal
 
@@ -253,6 +253,11 @@ def test_fresh_inputs_of_every_trial_and_type_are_whole_and_other_ones(
         assert fresh != data
         numbers = element.numbers(fresh)
         assert np.isfinite(numbers).all() == (TRIALS[trial] != "not_finite_inputs")
+        if trial == NOT_FINITE:
+            first, second, third = np.flatnonzero(~np.isfinite(numbers))[:3]
+            assert second == first + 1
+            assert np.isposinf(numbers[[first, second]]).all()  # before a NaN, behind which all sums are NaN
+            assert np.isnan(numbers[third])
 
 
 @pytest.mark.parametrize(
