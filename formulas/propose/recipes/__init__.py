@@ -57,7 +57,6 @@ from hipscope.formulas.propose.recipes import (
     wave_search,
     wave_sum,
     wave_tree,
-    weight_table,
     wide_stores,
     wrap_around,
     xcd_remap,
@@ -128,7 +127,7 @@ ANYWHERE: tuple[Recipe, ...] = (
     constant_table.propose, dpp_shuffle.propose, fixed_trips.propose, hoist_guard.propose, hoist_loads.propose,
     lds_column.propose, lds_tile.propose, masked_loads.propose, prefetch.propose, register_tile.propose,
     sequential_tree.propose, sink_stores.propose, uniform_table.propose, wave_search.propose,
-    wave_sum.propose, wave_tree.propose, weight_table.propose, wide_stores.propose, wrap_around.propose,
+    wave_sum.propose, wave_tree.propose, wide_stores.propose, wrap_around.propose,
 )  # fmt: skip
 # Those that read no more than one function: they answer of those that a kernel calls as of the kernel itself.
 IN_FUNCTIONS: frozenset[Recipe] = frozenset(

@@ -7,7 +7,6 @@ beyond the table computes its own. The same expression of the same operands: res
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,9 +47,8 @@ _FUNCTIONS = frozenset(
     )
     for suffix in ("", "f")
 )  # fmt: skip
-_TEMPLATE_NUMBER = re.compile(r"\b(?:int|unsigned|short|long|size_t|u?int\d+_t)\s+(\w+)\s*(?=[,>=])")
 _OF_WORKGROUP = ("blockIdx", "blockDim", "gridDim")
-OPERATIONS = (
+_STEPS = (
     "binary_expression",
     "unary_expression",
     "parenthesized_expression",
@@ -62,7 +60,7 @@ _MANY = 2  # steps, in all recorded launches: a table of one value is worth noth
 
 
 @dataclass(frozen=True)
-class CountingLoop:
+class _Loop:
     """`for (type counter = start; condition; ++counter)`, with the operator and the end of its condition."""
 
     node: Node
@@ -91,7 +89,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     for node in walk(kernel.body_node):
         if node.type != "for_statement":
             continue
-        loop = counted_loop(node, kernel, file)
+        loop = _counted(node, kernel, file)
         if loop is None:
             continue
         tables = _tables(loop, kernel, file)
@@ -109,7 +107,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     )
 
 
-def counted_loop(node: Node, kernel: KernelSyntax, file: FileSyntax) -> CountingLoop | None:
+def _counted(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop | None:
     """The loop, if it counts up by one from what is the same for all threads to what is the same for all."""
     parts = [node.child_by_field_name(name) for name in ("initializer", "condition", "update")]
     start, condition, update = parts
@@ -128,12 +126,12 @@ def counted_loop(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Counting
     left, end = child_of(condition, "left"), child_of(condition, "right")
     if text_of(left) != counter or counter in changed_within(child_of(node, "body")):
         return None
-    if not all(is_uniform(part, frozenset(), kernel, file) for part in (value, end)):
+    if not all(_is_uniform(part, frozenset(), kernel, file) for part in (value, end)):
         return None
-    return CountingLoop(node, kind, counter, value, condition, end)
+    return _Loop(node, kind, counter, value, condition, end)
 
 
-def is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax, file: FileSyntax) -> bool:
+def _is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax, file: FileSyntax) -> bool:
     """Made of literals, constants, sizes of the launch, arguments that nothing changes, and `counters` only."""
     for node in walk(expression):
         if node.type == "field_expression":
@@ -142,7 +140,7 @@ def is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax,
         elif node.type == "call_expression":
             if called(node) not in _FUNCTIONS:
                 return False
-        elif node.type in OPERATIONS or not node.is_named or node.type == "number_literal":
+        elif node.type in _STEPS or not node.is_named or node.type == "number_literal":
             continue
         elif node.type == "identifier" and (older := built_in(text_of(node))) is not None:
             if older.partition(".")[0] not in _OF_WORKGROUP:
@@ -153,24 +151,18 @@ def is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax,
             plain = parameter is not None and not parameter.pointer and "&" not in parameter.type
             known = plain and name not in changed_names(kernel)
             constant = name in file.constants and parameter is None and not _declared(name, kernel)
-            known = known or constant or name in template_numbers(kernel)
-            if not (known or name in counters or name in (*_OF_WORKGROUP, *_FUNCTIONS)):
+            if not (known or constant or name in counters or name in (*_OF_WORKGROUP, *_FUNCTIONS)):
                 return False
         elif node.type not in ("argument_list", "field_identifier", "type_descriptor", "primitive_type"):
             return False
     return True
 
 
-def template_numbers(kernel: KernelSyntax) -> frozenset[str]:
-    """The integers among the template's parameters: the compiler knows them."""
-    return frozenset(_TEMPLATE_NUMBER.findall(kernel.template_head))
-
-
 def _declared(name: str, kernel: KernelSyntax) -> bool:
     return name in changed_within(kernel.body_node)
 
 
-def _tables(loop: CountingLoop, kernel: KernelSyntax, file: FileSyntax) -> list[_Table]:
+def _tables(loop: _Loop, kernel: KernelSyntax, file: FileSyntax) -> list[_Table]:
     """The largest expressions of the counter and what is the same for all threads that hold a slow function."""
     body = child_of(loop.node, "body")
     counters = frozenset({loop.counter})
@@ -178,13 +170,9 @@ def _tables(loop: CountingLoop, kernel: KernelSyntax, file: FileSyntax) -> list[
     kinds: dict[str, tuple[str, str]] = {}
     end = 0
     for node in walk(body):
-        if (
-            node.start_byte < end
-            or node.type not in OPERATIONS
-            or not is_uniform(node, counters, kernel, file)
-        ):
+        if node.start_byte < end or node.type not in _STEPS or not _is_uniform(node, counters, kernel, file):
             continue
-        inner = without_brackets(node)
+        inner = _root(node)
         calls = [name for n in walk(inner) if n.type == "call_expression" and (name := called(n)) is not None]
         if not calls or loop.counter not in names_in(inner) or _hidden(node, loop):
             continue
@@ -196,7 +184,7 @@ def _tables(loop: CountingLoop, kernel: KernelSyntax, file: FileSyntax) -> list[
     return [_Table(tuple(nodes), text, *kinds[text]) for text, nodes in found.items()]
 
 
-def without_brackets(node: Node) -> Node:
+def _root(node: Node) -> Node:
     """The expression without parentheses; of a product that is added to something only the factor with the function.
 
     There the compiler may round once for both, and what the table holds is rounded.
@@ -206,11 +194,11 @@ def without_brackets(node: Node) -> Node:
     if node.type == "binary_expression" and text_of(child_of(node, "operator")) == "*":
         sides = [child_of(node, name) for name in ("left", "right")]
         slow = [side for side in sides if any(n.type == "call_expression" for n in walk(side))]
-        return without_brackets(slow[0]) if len(slow) == 1 else node
+        return _root(slow[0]) if len(slow) == 1 else node
     return node
 
 
-def _hidden(node: Node, loop: CountingLoop) -> bool:
+def _hidden(node: Node, loop: _Loop) -> bool:
     """Whether another variable has the counter's name there, or the code is another function."""
     for outer in ancestors(node, loop.node):
         if outer.type == "lambda_expression":
@@ -225,7 +213,7 @@ def _hidden(node: Node, loop: CountingLoop) -> bool:
     return False
 
 
-def _steps(loop: CountingLoop, file: FileSyntax, facts: LaunchFacts) -> int | None:
+def _steps(loop: _Loop, file: FileSyntax, facts: LaunchFacts) -> int | None:
     """The most steps in a recorded launch; None where that is not a number."""
     first = _number(loop.start, file, {})
     found = [_number(loop.end, file, launch.scalars) for launch in facts.launches]
@@ -243,12 +231,7 @@ def _number(node: Node, file: FileSyntax, scalars: object) -> int | None:
 
 
 def _candidate(
-    source: bytes,
-    kernel: KernelSyntax,
-    facts: LaunchFacts,
-    loop: CountingLoop,
-    tables: list[_Table],
-    steps: int,
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, loop: _Loop, tables: list[_Table], steps: int
 ) -> Candidate:
     style = style_of(source, kernel)
     size = _LEAST
@@ -280,19 +263,14 @@ def _candidate(
     )
 
 
-def _within(loop: CountingLoop, size: int) -> str:
+def _within(loop: _Loop, size: int) -> str:
     """Whether a step of the loop is in the table."""
     first, counter = text_of(loop.start), loop.counter
     return f"{counter} < {size + int(first)}" if first.isdigit() else f"{counter} - {first} < {size}"
 
 
 def _filled(
-    style: Style,
-    facts: LaunchFacts,
-    loop: CountingLoop,
-    tables: list[_Table],
-    names: dict[str, str],
-    size: int,
+    style: Style, facts: LaunchFacts, loop: _Loop, tables: list[_Table], names: dict[str, str], size: int
 ) -> str:
     """The declarations, the loop in which the threads fill the tables, and the barrier."""
     flat = bool(facts.launches) and all(launch.workgroup[1:] == (1, 1) for launch in facts.launches)

@@ -64,7 +64,6 @@ from hipscope.formulas.propose.recipes import (
     wave_search,
     wave_sum,
     wave_tree,
-    weight_table,
     wide_stores,
     wrap_around,
     xcd_remap,
@@ -81,7 +80,7 @@ BY_NAME: dict[str, Recipe] = {
             lds_column, lds_histogram, lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds,
             prefetch, reciprocal, register_cache, register_sum, register_tile, restrict, scalar_replacement,
             sequential_tree, sincos, sink_stores, skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search,
-            wave_sum, wave_tree, weight_table, wide_stores, wrap_around, xcd_remap, xor_swizzle,
+            wave_sum, wave_tree, wide_stores, wrap_around, xcd_remap, xor_swizzle,
         )
     },
     "unroll": unroll.deepen,
