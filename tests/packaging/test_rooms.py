@@ -32,6 +32,7 @@ ROOMS_WITHOUT_FILES = {
     "formulas/facts",
     "formulas/propose",
     "formulas/propose/recipes",
+    "formulas/propose/recipes/ranges",
     "formulas/propose/recipes/shared",
 }
 OWNER_OF_SOURCE_TEXTS = "analysis/source/texts.py"

@@ -25,8 +25,8 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, changed_names, declared_type
-from hipscope.formulas.propose.recipes.shared.integer_ranges import Ranges
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:

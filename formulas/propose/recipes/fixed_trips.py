@@ -20,6 +20,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
@@ -30,7 +31,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     step_before,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.integer_ranges import Ranges
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice, apply_splices
 

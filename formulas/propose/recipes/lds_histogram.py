@@ -20,7 +20,7 @@ from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.recipes.index_bounds import IndexBounds
+from hipscope.formulas.propose.recipes.ranges.index_bounds import IndexBounds
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.atomic_sites import (
     AtomicSite,

@@ -24,6 +24,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.division import is_division, operand_types
+from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     changed_names,
     declared_type,
@@ -31,7 +32,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     indentation,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.integer_ranges import Ranges
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:

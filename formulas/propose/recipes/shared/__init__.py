@@ -1,1 +1,1 @@
-"""What several recipes ask and do: index ranges, thread numbering, edits of statements."""
+"""What several recipes ask and do: thread numbering, edits of statements."""

@@ -14,9 +14,8 @@ from hipscope.analysis.source.nodes import arguments_of, built_in, called, child
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.recipes.ranges.intervals import Range, either, without_overflow
 from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names
-
-Range = tuple[int, int]
 
 
 @dataclass
@@ -57,7 +56,7 @@ class Ranges:
         if kind == "cast_expression":
             return self.of(child_of(node, "value"))
         if kind == "conditional_expression":
-            return _either(*(self.of(child_of(node, side)) for side in ("consequence", "alternative")))
+            return either(*(self.of(child_of(node, side)) for side in ("consequence", "alternative")))
         if kind == "call_expression" and called(node) in ("min", "max"):
             sides = [self.of(a) for a in arguments_of(node)]
             known = [s for s in sides if s is not None]
@@ -155,25 +154,4 @@ class Ranges:
         operator = text_of(child_of(node, "operator"))
         if left is None or right is None:
             return None
-        if operator == "+":
-            return left[0] + right[0], left[1] + right[1]
-        if operator == "-":
-            return left[0] - right[1], left[1] - right[0]
-        if operator == "*":
-            corners = [a * b for a in left for b in right]
-            return min(corners), max(corners)
-        if left[0] < 0 or right[0] < 0:
-            return None
-        if operator == "/" and right[0] > 0:
-            return left[0] // right[1], left[1] // right[0]
-        if operator == "%" and right[0] > 0:
-            return 0, min(left[1], right[1] - 1)
-        if operator == ">>" and right[1] < 64:
-            return left[0] >> right[1], left[1] >> right[0]
-        if operator == "&":
-            return 0, min(left[1], right[1])
-        return None
-
-
-def _either(one: Range | None, other: Range | None) -> Range | None:
-    return (min(one[0], other[0]), max(one[1], other[1])) if one is not None and other is not None else None
+        return without_overflow(operator, left, right)

@@ -30,7 +30,7 @@ from hipscope.analysis.source.number_types import element_of
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of, pointers_of
-from hipscope.formulas.propose.recipes.intervals import (
+from hipscope.formulas.propose.recipes.ranges.intervals import (
     INT_LIMIT,
     Range,
     combined,

@@ -8,7 +8,7 @@ from tree_sitter import Node
 from hipscope.analysis.source.nodes import text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
-from hipscope.formulas.propose.recipes.index_bounds import IndexBounds
+from hipscope.formulas.propose.recipes.ranges.index_bounds import IndexBounds
 
 HEAD = """#include <hip/hip_runtime.h>
 #define BINS 64

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 Range = tuple[int, int]
 
 INT_LIMIT = 2**31
+_NARROW = 32  # bits: beyond them nobody knows what a shift of an `int` gives
 _BITS = {
     "bool": 1,
     "int8": 8,
@@ -69,35 +70,39 @@ def combined(operator: str, left: Range | None, right: Range | None) -> Range | 
     Sums and products count where they are the same number in all of them. A negative operand may be a large number
     beside an unsigned one.
     """
-    if left is None or right is None:
+    if left is None or right is None or (operator == ">>" and right[1] >= _NARROW):
         return None
-    if operator in ("+", "-", "*"):
-        ends = _arithmetic(operator, left, right)
-        return ends if ends[0] >= 0 and ends[1] < INT_LIMIT else None
     if operator == "&":
         limits = [side[1] for side in (left, right) if side[0] >= 0]
         return (0, min(limits)) if limits else None
-    if operator == "%" and right[0] > 0:
-        last = min(max(abs(left[0]), left[1]), right[1] - 1) if left[0] >= 0 else right[1] - 1
-        return (0 if left[0] >= 0 else -last), last
-    if left[0] < 0 or right[0] < 0:
-        return None
-    if operator == "/" and right[0] > 0:
-        return left[0] // right[1], left[1] // right[0]
-    if operator == ">>" and right[1] < 32:
-        return left[0] >> right[1], left[1] >> right[0]
-    if operator in ("|", "^"):
+    if operator == "%" and right[0] > 0 and left[0] < 0:
+        return 1 - right[1], right[1] - 1
+    if operator in ("|", "^") and left[0] >= 0 and right[0] >= 0:
         return 0, (1 << max(left[1], right[1]).bit_length()) - 1
-    return None
+    ends = without_overflow(operator, left, right)
+    if ends is None or operator not in ("+", "-", "*"):
+        return ends
+    return ends if ends[0] >= 0 and ends[1] < INT_LIMIT else None
 
 
-def _arithmetic(operator: str, left: Range, right: Range) -> Range:
+def without_overflow(operator: str, left: Range, right: Range) -> Range | None:
+    """Of an operator's result where no type has an end: sums and products, the others of what is not negative."""
     if operator == "+":
         return left[0] + right[0], left[1] + right[1]
     if operator == "-":
         return left[0] - right[1], left[1] - right[0]
-    corners = [a * b for a in left for b in right]
-    return min(corners), max(corners)
+    if operator == "*":
+        corners = [a * b for a in left for b in right]
+        return min(corners), max(corners)
+    if left[0] < 0 or right[0] < 0:
+        return None
+    if operator == "/" and right[0] > 0:
+        return left[0] // right[1], left[1] // right[0]
+    if operator == "%" and right[0] > 0:
+        return 0, min(left[1], right[1] - 1)
+    if operator == ">>" and right[1] < 64:
+        return left[0] >> right[1], left[1] >> right[0]
+    return (0, min(left[1], right[1])) if operator == "&" else None
 
 
 def compared(operator: str, value: Range, limit: Range | None) -> Range:
