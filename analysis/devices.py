@@ -39,6 +39,19 @@ class AgentRecord(Protocol):
     def lds_bytes(self) -> int | None: ...  # noqa: D102
 
 
+UNKNOWN = "unknown device"
+# What all products of an architecture share.
+_OF_ARCH = (
+    "simds_per_cu",
+    "wave_size",
+    "max_waves_per_simd",
+    "vgprs_per_lane",
+    "vgpr_granule",
+    "lds_bytes",
+    "lds_granule",
+)
+
+
 def find_device(name: str) -> Device:
     """The device of that name, upper or lower case. Raises `UsageError` with the closest name that exists."""
     table = _table()
@@ -51,14 +64,13 @@ def find_device(name: str) -> Device:
 
 
 def device_of_agent(agent: AgentRecord | None) -> Device:
-    """The device that an agent record describes, completed from the row of the table that is closest to it.
+    """The device that an agent record describes. What neither it nor the table says of that device is None.
 
-    Without a record it is the table's first row: then only machine-independent numbers should be believed.
+    The table is believed for a product that it names. Of another product of the same architecture only what the
+    architecture decides is taken from there, never a peak or a clock.
     """
-    table = _table()
     if agent is None:
-        return next(iter(table.values()))
-    row = _closest(agent, table)
+        return Device(name=UNKNOWN, arch="")
     told: dict[str, Any] = {
         "compute_units": agent.compute_units,
         "simds_per_cu": agent.simds_per_cu,
@@ -68,21 +80,22 @@ def device_of_agent(agent: AgentRecord | None) -> Device:
         "wave_size": agent.wave_size,
         "lds_bytes": agent.lds_bytes,
     }
+    known = {name: value for name, value in told.items() if value is not None}
+    row = _row_of(agent, _table())
+    if row is None:
+        same = next((d for d in _table().values() if d.arch == agent.arch), None)
+        fixed = {name: getattr(same, name) for name in _OF_ARCH} if same is not None else {}
+        return Device(name=agent.product or agent.arch or UNKNOWN, arch=agent.arch, **{**fixed, **known})
     if agent.arch:
-        told["arch"] = agent.arch
-    if agent.arch != row.arch and agent.product:
-        told["name"] = agent.product
-    return row.model_copy(update={name: value for name, value in told.items() if value is not None})
+        known["arch"] = agent.arch
+    return row.model_copy(update=known)
 
 
-def _closest(agent: AgentRecord, table: Mapping[str, Device]) -> Device:
+def _row_of(agent: AgentRecord, table: Mapping[str, Device]) -> Device | None:
+    """The row of that product, if its architecture is the same."""
     product = agent.product.lower().replace(" ", "")
-    for name, device in table.items():
-        if name in product:
-            return device
-    same_arch = [device for device in table.values() if device.arch == agent.arch] or list(table.values())
-    wanted = agent.compute_units or 0
-    return min(same_arch, key=lambda device: abs(device.compute_units - wanted))
+    found = next((device for name, device in table.items() if name in product), None)
+    return found if found is not None and agent.arch in ("", found.arch) else None
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -182,25 +182,45 @@ class Kernel(_Record):
         return sum(d.time_ns for d in self.dispatches)
 
 
+class DeviceLayout(NamedTuple):
+    """What waves are laid out on: CUs, SIMDs of each, lanes of a wave."""
+
+    compute_units: int
+    simds_per_cu: int
+    wave_size: int
+
+    @property
+    def simds(self) -> int:
+        """SIMDs of the whole device."""
+        return self.compute_units * self.simds_per_cu
+
+
 class Device(_Record):
-    """The GPU the profile is of; `name` is a row of the device table (`emulator/devices.toml`)."""
+    """The GPU the profile is of. What neither the capture nor the device table knows is None."""
 
     name: str
     arch: str
-    compute_units: int
-    simds_per_cu: int
-    xcds: int
-    clock_mhz: float
-    wave_size: int = 64
-    max_waves_per_simd: int
-    vgprs_per_lane: int
-    vgpr_granule: int
-    lds_bytes: int
-    lds_granule: int
-    hbm_bytes_per_s: float
+    compute_units: int | None = None
+    simds_per_cu: int | None = None
+    xcds: int | None = None
+    clock_mhz: float | None = None
+    wave_size: int | None = None
+    max_waves_per_simd: int | None = None
+    vgprs_per_lane: int | None = None
+    vgpr_granule: int | None = None
+    lds_bytes: int | None = None
+    lds_granule: int | None = None
+    hbm_bytes_per_s: float | None = None
     l2_bytes_per_s: float | None = None
-    flops_fp32: float
-    flops_fp64: float
+    flops_fp32: float | None = None
+    flops_fp64: float | None = None
+
+    @property
+    def layout(self) -> DeviceLayout | None:
+        """Where waves go; None when a part of it is not known."""
+        if not self.compute_units or not self.simds_per_cu or not self.wave_size:
+            return None
+        return DeviceLayout(self.compute_units, self.simds_per_cu, self.wave_size)
 
 
 class ProgramRun(_Record):

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from hipscope.analysis.profile import Device, Kernel, Resources
+from hipscope.analysis.profile import Device, DeviceLayout, Kernel, Resources
 
 Limiter = Literal["VGPRs", "SGPRs", "LDS", "workgroup size", "workgroups per CU", "hardware maximum"]
 
@@ -43,24 +43,26 @@ class Occupancy:
 
 
 def occupancy(kernel: Kernel, device: Device) -> Occupancy | None:
-    """The kernel's occupancy, or None when neither its registers nor its launch shape are known."""
-    resources = kernel.resources
+    """The kernel's occupancy, or None when the device, or both registers and launch shape, are not known."""
+    resources, layout, maximum = kernel.resources, device.layout, device.max_waves_per_simd
+    if layout is None or maximum is None:
+        return None
     shapes = [d.workgroup for d in kernel.dispatches if math.prod(d.workgroup)]
     if resources.vgprs is None and not shapes:
         return None
-    threads = max((math.prod(shape) for shape in shapes), default=device.wave_size)
-    waves_per_group = max(1, math.ceil(threads / device.wave_size))
-    limits = _limits(kernel, device, waves_per_group)
+    threads = max((math.prod(shape) for shape in shapes), default=layout.wave_size)
+    waves_per_group = max(1, math.ceil(threads / layout.wave_size))
+    limits = _limits(kernel, device, layout, maximum, waves_per_group)
     theoretical = min(limits.values())
     # When several limit alike, the hardware's own maximum explains it best.
     order: tuple[Limiter, ...] = (
         "hardware maximum", "VGPRs", "LDS", "SGPRs", "workgroups per CU", "workgroup size",
     )  # fmt: skip
     limiter = next(name for name in order if name in limits and limits[name] == theoretical)
-    launched, filled = _launched(kernel, device)
+    launched, filled = _launched(kernel, layout)
     return Occupancy(
         theoretical=theoretical,
-        maximum=device.max_waves_per_simd,
+        maximum=maximum,
         limiter=limiter,
         limits=limits,
         launched=launched,
@@ -73,10 +75,10 @@ def achieved_waves(kernel: Kernel, device: Device) -> float | None:
     """Mean waves per SIMD while the GPU was busy, from SQ_WAVE_CYCLES (which ticks every 4 cycles)."""
     wave_cycles = kernel.counters.get("SQ_WAVE_CYCLES")
     active = kernel.counters.get("GRBM_GUI_ACTIVE")
-    simds = device.compute_units * device.simds_per_cu
-    if wave_cycles is None or not active or not simds:
+    layout = device.layout
+    if wave_cycles is None or not active or layout is None or not device.xcds:
         return None
-    return 4 * wave_cycles / (active / device.xcds) / simds
+    return 4 * wave_cycles / (active / device.xcds) / layout.simds
 
 
 def granted_vgprs(resources: Resources, device: Device) -> int | None:
@@ -84,19 +86,21 @@ def granted_vgprs(resources: Resources, device: Device) -> int | None:
 
     One file holds both kinds; the accumulation registers start at a multiple of 4.
     """
-    if resources.vgprs is None:
+    if resources.vgprs is None or device.vgpr_granule is None:
         return None
     total = _round_up(resources.vgprs, 4) + resources.agprs if resources.agprs else resources.vgprs
     return _round_up(max(total, 1), device.vgpr_granule)
 
 
-def _limits(kernel: Kernel, device: Device, waves_per_group: int) -> dict[Limiter, float]:
+def _limits(
+    kernel: Kernel, device: Device, layout: DeviceLayout, maximum: int, waves_per_group: int
+) -> dict[Limiter, float]:
     resources = kernel.resources
-    simds = device.simds_per_cu
-    limits: dict[Limiter, float] = {"hardware maximum": float(device.max_waves_per_simd)}
+    simds = layout.simds_per_cu
+    limits: dict[Limiter, float] = {"hardware maximum": float(maximum)}
     granted = granted_vgprs(resources, device)
-    if granted is not None:
-        limits["VGPRs"] = float(min(device.max_waves_per_simd, device.vgprs_per_lane // granted))
+    if granted is not None and device.vgprs_per_lane is not None:
+        limits["VGPRs"] = float(min(maximum, device.vgprs_per_lane // granted))
     if resources.sgprs is not None and resources.sgprs > _SGPRS_FOR_8_WAVES:
         limits["SGPRs"] = 7.0
     per_simd = min(limits.values())
@@ -105,13 +109,13 @@ def _limits(kernel: Kernel, device: Device, waves_per_group: int) -> dict[Limite
         limits["workgroup size"] = groups * waves_per_group / simds
     if waves_per_group > 1:
         limits["workgroups per CU"] = _WORKGROUPS_PER_CU * waves_per_group / simds
-    if resources.lds_bytes:
+    if resources.lds_bytes and device.lds_bytes and device.lds_granule:
         groups = device.lds_bytes // _round_up(resources.lds_bytes, device.lds_granule)
         limits["LDS"] = groups * waves_per_group / simds
     return limits
 
 
-def _launched(kernel: Kernel, device: Device) -> tuple[float | None, float]:
+def _launched(kernel: Kernel, layout: DeviceLayout) -> tuple[float | None, float]:
     """Waves per SIMD of the largest launch, if it were spread evenly and all of it fitted; the part of its lanes that
     have a work-item.
     """
@@ -120,11 +124,10 @@ def _launched(kernel: Kernel, device: Device) -> tuple[float | None, float]:
         group = math.prod(d.workgroup)
         if group:
             groups = math.prod(math.ceil(g / w) for g, w in zip(d.grid, d.workgroup, strict=True) if w)
-            waves = math.ceil(group / device.wave_size)
-            launches.append((groups * waves, group / (waves * device.wave_size)))
-    simds = device.compute_units * device.simds_per_cu
+            waves = math.ceil(group / layout.wave_size)
+            launches.append((groups * waves, group / (waves * layout.wave_size)))
     waves, filled = max(launches, default=(0, 1.0))
-    return (waves / simds if waves and simds else None), filled
+    return (waves / layout.simds if waves else None), filled
 
 
 def _round_up(value: int, granule: int) -> int:

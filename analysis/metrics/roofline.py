@@ -56,9 +56,9 @@ class Roofline:
     intensity: float | None
     flops_per_s: float | None
     bytes_per_s: float | None
-    peak_flops_per_s: float
-    peak_bytes_per_s: float
-    ridge: float
+    peak_flops_per_s: float | None
+    peak_bytes_per_s: float | None
+    ridge: float | None
     flops_fraction: float | None
     memory_fraction: float | None
     bound: Bound
@@ -89,7 +89,7 @@ def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline
         bytes_per_s=bytes_per_s,
         peak_flops_per_s=peak_flops,
         peak_bytes_per_s=device.hbm_bytes_per_s,
-        ridge=peak_flops / device.hbm_bytes_per_s,
+        ridge=peak_flops / device.hbm_bytes_per_s if peak_flops and device.hbm_bytes_per_s else None,
         flops_fraction=flops_fraction,
         memory_fraction=memory_fraction,
         bound=_bound(kernel, flops_fraction, memory_fraction),

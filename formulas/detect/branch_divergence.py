@@ -188,9 +188,10 @@ def _counted(formula: str, profile: Profile, kernel: Kernel, full: float) -> Fin
     if lanes is None or issued is None or not active or lanes > full * THRESHOLDS["branchDivergence.lanes"]:
         return None
     # SQ_ACTIVE_INST_VALU ticks once in four cycles and per SIMD; GRBM_GUI_ACTIVE once per cycle and XCD.
-    device = profile.device
-    simds = device.compute_units * device.simds_per_cu
-    busy = min(1.0, 4 * issued / (active / device.xcds) / simds)
+    layout, xcds = profile.device.layout, profile.device.xcds
+    if layout is None or xcds is None:
+        return None
+    busy = min(1.0, 4 * issued / (active / xcds) / layout.simds)
     share = busy * (1 - lanes / full)
     return finding_at(
         formula,

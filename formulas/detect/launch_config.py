@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import occupancy
-from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile
+from hipscope.analysis.profile import Device, DeviceLayout, Dispatch, Kernel, Profile
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import (
@@ -69,11 +69,12 @@ class LaunchConfig(Formula):
         what the vector instructions of a wave take, which is all that the kernel itself can change about it.
         """
         total = busy = 0.0
+        units = device.compute_units
         for dispatch in kernel.dispatches:
             groups = workgroups(dispatch)
-            if dispatch.profiled and groups and dispatch.time_ns > 0:
+            if units and dispatch.profiled and groups and dispatch.time_ns > 0:
                 total += dispatch.time_ns
-                busy += dispatch.time_ns * min(1.0, groups / device.compute_units)
+                busy += dispatch.time_ns * min(1.0, groups / units)
         cycles = vector_cycles_per_wave(kernel)
         return ({BUSY: 100 * busy / total} if total else {}) | (
             {VECTOR_CYCLES: cycles} if cycles is not None else {}
@@ -84,27 +85,29 @@ def _finding(
     formula: str, profile: Profile, kernel: Kernel, launch: Dispatch, texts: SourceTexts
 ) -> Finding | None:
     """The worst of: CUs without a workgroup, SIMDs without a wave, a last round that is nearly empty, idle lanes."""
-    device = profile.device
+    layout = profile.device.layout
+    if layout is None:
+        return None
     groups = workgroups(launch)
     size = launch.workgroup[0] * launch.workgroup[1] * launch.workgroup[2]
-    waves = groups * -(-size // device.wave_size)
-    simds = device.compute_units * device.simds_per_cu
-    at_once = _groups_at_once(profile, kernel, size)
+    waves = groups * -(-size // layout.wave_size)
+    simds = layout.simds
+    at_once = _groups_at_once(profile, kernel, layout, size)
     rounds = groups / at_once
     parts = {
-        "cus": min(1.0, groups / device.compute_units),
+        "cus": min(1.0, groups / layout.compute_units),
         "simds": min(1.0, waves / simds),
         "tail": rounds / math.ceil(rounds) if rounds > 1 else 1.0,
-        "lanes": (launched_lanes(kernel) or device.wave_size) / device.wave_size,
+        "lanes": (launched_lanes(kernel) or layout.wave_size) / layout.wave_size,
     }
     worst = min(parts, key=lambda name: parts[name])
     if parts[worst] > THRESHOLDS["launchConfig.busy"]:
         return None
-    gain = launch_gain(kernel, launch, device, texts)
+    gain = launch_gain(kernel, launch, profile.device, texts)
     named = "cus" if parts["cus"] <= THRESHOLDS["launchConfig.busy"] else worst
     what = f"a launch of {_several(groups, 'workgroup')} of {_several(size, 'work-item')}"
     messages = {
-        "cus": f"{what} leaves {device.compute_units - groups} of {device.compute_units} CUs without work",
+        "cus": f"{what} leaves {layout.compute_units - groups} of {layout.compute_units} CUs without work",
         "simds": f"{what} leaves {simds - waves:,} of {simds:,} SIMDs without a wave",
         "tail": f"{what} runs in {math.ceil(rounds)} rounds of {at_once:,}, the last of which is not full",
         "lanes": f"{what} leaves {1 - parts['lanes']:.0%} of the lanes of its waves idle",
@@ -144,6 +147,8 @@ def idle_at_this_size(
 def _idle_lanes(launch: Dispatch, device: Device) -> str | None:
     """What the waves of a workgroup leave idle, in words; None when most of their lanes have work."""
     size = math.prod(launch.workgroup)
+    if not device.wave_size:
+        return None
     lanes = -(-size // device.wave_size) * device.wave_size
     if size > THRESHOLDS["launchConfig.busy"] * lanes:
         return None
@@ -155,17 +160,16 @@ def _several(number: int, one: str) -> str:
     return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
-def _groups_at_once(profile: Profile, kernel: Kernel, size: int) -> int:
+def _groups_at_once(profile: Profile, kernel: Kernel, layout: DeviceLayout, size: int) -> int:
     """Workgroups of one round: as many as fit, when they wait; one per CU, when they compete for a busy unit.
 
     In the second case a CU with one workgroup left is as busy as before, so that only CUs without any are idle.
     """
-    device = profile.device
-    fits = occupancy(kernel, device)
+    fits = occupancy(kernel, profile.device)
     if fits is None or kernel.resources.vgprs is None or not latency_bound(profile, kernel):
-        return device.compute_units
-    waves = -(-size // device.wave_size)
-    return max(1, int(fits.theoretical * device.simds_per_cu / waves)) * device.compute_units
+        return layout.compute_units
+    waves = -(-size // layout.wave_size)
+    return max(1, int(fits.theoretical * layout.simds_per_cu / waves)) * layout.compute_units
 
 
 def _place(kernel: Kernel, texts: SourceTexts) -> Site:

@@ -41,16 +41,15 @@ class Waves:
 
 def launch_gain(kernel: Kernel, launch: Dispatch, device: Device, texts: SourceTexts) -> float | None:
     """The share of the launch's time that a better shape would save, 0..1; None when waves were not looked at."""
-    now = _waves(kernel, launch, device)
-    if now is None:
+    now, layout = _waves(kernel, launch, device), device.layout
+    if now is None or layout is None:
         return None
     fixed = max(0.0, launch.time_ns - now.each * now.rounds)
-    simds = device.compute_units * device.simds_per_cu
     # The same work-items, spread evenly.
-    beside = max(1, math.ceil(now.full / now.rounds / simds))
+    beside = max(1, math.ceil(now.full / now.rounds / layout.simds))
     alone = now.each * (1 - now.crowded * _relief(now.beside, beside))
     best = fixed + alone * now.rounds
-    idle = device.compute_units / workgroups(launch)
+    idle = layout.compute_units / workgroups(launch)
     if idle > 1 and (turns := _turns(kernel, texts)) is not None:
         best = min(best, fixed + now.each * now.rounds / min(idle, turns))
     return max(0.0, 1 - best / launch.time_ns)
@@ -62,6 +61,8 @@ def room_left(kernel: Kernel, launch: Dispatch, profile: Profile) -> str | None:
     That is no defect of the code: a larger problem brings more workgroups, which take no longer while CUs are free.
     """
     device, groups = profile.device, workgroups(launch)
+    if not device.compute_units:
+        return None
     part = groups / device.compute_units
     if not groups or part > THRESHOLDS["launchConfig.busy"]:
         return None
@@ -73,19 +74,24 @@ def room_left(kernel: Kernel, launch: Dispatch, profile: Profile) -> str | None:
 
 def _waves(kernel: Kernel, launch: Dispatch, device: Device) -> Waves | None:
     cycles, number = total_cycles(kernel), waves(kernel)
+    layout, clock_mhz = device.layout, device.clock_mhz
     if cycles <= 0 or not number or kernel.sampled or launch.time_ns <= 0:
         return None
+    if layout is None or not clock_mhz:
+        return None
     groups, size = workgroups(launch), math.prod(launch.workgroup)
-    in_group = -(-size // device.wave_size)
+    in_group = -(-size // layout.wave_size)
     fits = occupancy(kernel, device)
     room = max(1, int(fits.theoretical)) if fits is not None else device.max_waves_per_simd
-    on_simd = math.ceil(-(-groups // device.compute_units) * in_group / device.simds_per_cu)
+    if room is None:
+        return None
+    on_simd = math.ceil(-(-groups // layout.compute_units) * in_group / layout.simds_per_cu)
     rounds = -(-on_simd // room)
     stalls = stall_table(kernel)
     crowded = stalls.get(StallReason.ISSUE_CONTENTION, 0.0) + stalls.get(StallReason.PIPE_BUSY, 0.0)
     return Waves(
-        full=-(-groups * size // device.wave_size),
-        each=min(cycles / number / device.clock_mhz * 1e3, launch.time_ns / rounds),
+        full=-(-groups * size // layout.wave_size),
+        each=min(cycles / number / clock_mhz * 1e3, launch.time_ns / rounds),
         crowded=crowded / cycles,
         beside=-(-on_simd // rounds),
         rounds=rounds,

@@ -53,7 +53,7 @@ class LaunchOverhead(Formula):
             f" of up to {largest:,} workgroups" if largest > 1 else " of one workgroup" if largest else ""
         )
         sequence = _sequence(profile, kernel)
-        small = largest and largest < profile.device.compute_units
+        small = 0 < largest < (profile.device.compute_units or 0)
         grows = (
             "; with fewer workgroups than CUs, a larger problem makes each of them hardly longer"
             if small

@@ -100,7 +100,7 @@ def _finding(
     pattern = sum_patterns([i.memory for i in site.instructions if i.memory is not None])
     fetched, distinct = pattern.memory_lines or 0.0, pattern.distinct_lines or 0.0
     times = fetched / distinct
-    if times < THRESHOLDS["memoryLocality.fetches"]:
+    if times < THRESHOLDS["memoryLocality.fetches"] or device.xcds is None:
         return None
     # An access waits for what was lost only if at least one of the lines that come again is its own.
     reached = min(1.0, (fetched - distinct) / pattern.accesses) if pattern.accesses else 1.0

@@ -95,7 +95,9 @@ def _doubles(formula: str, profile: Profile, kernel: Kernel, texts: SourceTexts)
     if not _given_no_doubles(kernel.name) and any(_holds_doubles(i) for i in kernel.instructions):
         return []
     device = profile.device
-    rate = device.flops_fp64 / device.flops_fp32 if device.flops_fp32 else 1.0
+    if not device.flops_fp64 or not device.flops_fp32:
+        return []
+    rate = device.flops_fp64 / device.flops_fp32
 
     def saved(instruction: Instruction) -> float:
         """A conversion goes away; other operations become faster by the ratio of the peaks."""

@@ -158,6 +158,8 @@ def _step(formula: str, profile: Profile, kernel: Kernel) -> Finding | None:
     granted = granted_vgprs(kernel.resources, device)
     if now is None or granted is None or not _held_down(now):
         return None
+    if device.vgprs_per_lane is None or device.vgpr_granule is None:
+        return None
     waves_after = now.theoretical + 1
     wanted = int(device.vgprs_per_lane // waves_after) // device.vgpr_granule * device.vgpr_granule
     given_up = (granted - wanted) / granted

@@ -126,7 +126,7 @@ def unit_share(kernel: Kernel, device: Device, busy_cycles: float) -> float | No
     `busy_cycles` is the sum over the profiled launches and over all CUs; the work is taken as spread evenly.
     """
     time_ns = sum(d.time_ns for d in kernel.dispatches if d.profiled)
-    if time_ns <= 0 or not device.compute_units:
+    if time_ns <= 0 or not device.compute_units or not device.clock_mhz:
         return None
     available = time_ns * 1e-3 * device.clock_mhz * device.compute_units
     return busy_cycles / available

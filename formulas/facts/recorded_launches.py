@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dispatch.parameters import members_of, spelled, template_values
+from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profile import Device
 from hipscope.analysis.source.number_types import element_bytes, element_of
 from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
@@ -30,6 +31,9 @@ def launch_facts(
 
     `definitions` gives the structures of the program; it is called if the kernel is given one, or a pointer to some.
     """
+    layout, lds_limit, xcds = device.layout, device.lds_bytes, device.xcds
+    if layout is None or lds_limit is None or xcds is None:
+        raise UsageError(f"the sizes of {device.name} are not known", "name another device")
     facts: dict[str, LaunchFacts] = {}
     for symbol in dict.fromkeys(d.kernel for d in dispatches):
         metadata = compiled.kernels.get(symbol)
@@ -61,9 +65,9 @@ def launch_facts(
                 if m.restrict
             ),
             static_lds=metadata.lds if metadata is not None else 0,
-            lds_limit=device.lds_bytes,
-            wave_size=device.wave_size,
-            xcds=device.xcds,
+            lds_limit=lds_limit,
+            wave_size=layout.wave_size,
+            xcds=xcds,
             disjoint=_disjoint(of_symbol, kernel, members),
             needs=metadata,
         )

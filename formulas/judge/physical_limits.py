@@ -31,13 +31,13 @@ def impossible(time_ns: float, bytes_touched: int, flops: float | None, device: 
         return "it takes no time at all"
     seconds = time_ns * 1e-9
     peak = device.l2_bytes_per_s or device.hbm_bytes_per_s
-    if bytes_touched / seconds > peak * _SPARE:
+    if peak is not None and bytes_touched / seconds > peak * _SPARE:
         return (
             f"{bytes_touched} bytes in {time_ns / 1e3:.4g} us are {bytes_touched / seconds / 1e9:.4g} GB/s; "
             f"the {device.name} has {peak / 1e9:.4g} GB/s at most"
         )
-    roof = max(device.flops_fp32, device.flops_fp64)
-    if flops is not None and flops / seconds > roof * _SPARE:
+    roof = max(device.flops_fp32 or 0.0, device.flops_fp64 or 0.0)
+    if roof and flops is not None and flops / seconds > roof * _SPARE:
         return f"{flops / seconds / 1e12:.4g} TFLOP/s; the {device.name} has {roof / 1e12:.4g} at most"
     return None
 

@@ -167,7 +167,7 @@ def _shapes(bench: Bench) -> tuple[tuple[Sides, Sides], ...]:
 
 def _starves(bench: Bench, edit: LaunchEdit) -> bool:
     """Whether a launch that leaves CUs without work would leave more: that may pay at one size, at no larger one."""
-    units = bench.session.profile.device.compute_units
+    units = bench.session.profile.device.compute_units or 0
     counts = [(math.prod(was), math.prod(now)) for (was, _), (now, _) in edit.shapes.items()]
     return any(now < was < units for was, now in counts)
 

@@ -79,8 +79,10 @@ def shared_edits(
 
 def _room(bench: Bench, seen: Seen, lanes: int) -> bool:
     """Whether with half as many lanes some launch has less than a full device."""
-    device = bench.session.profile.device
-    full = device.compute_units * device.simds_per_cu * _FULL
+    layout = bench.session.profile.device.layout
+    if layout is None:
+        return False
+    full = layout.simds * _FULL
     waves = min(math.prod(g) * -(-math.prod(w) // bench.facts.wave_size) for g, w in seen)
     return waves * lanes // 2 < full
 

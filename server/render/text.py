@@ -296,7 +296,8 @@ def short_path(path: str) -> str:
 
 def _print_header(report: Report, console: Console) -> None:
     device = report.device
-    line = Text(device.name, "bold") + Text(f" ({device.arch}, {device.compute_units} CUs)")
+    units = f"{device.compute_units} CUs" if device.compute_units else "CUs unknown"
+    line = Text(device.name, "bold") + Text(f" ({device.arch}, {units})" if device.arch else f" ({units})")
     line += Text(
         f"  {report.provenance}, {report.source}",
         "bold yellow" if report.provenance == "modelled" else "green",

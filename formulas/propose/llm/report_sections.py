@@ -157,7 +157,7 @@ def roofline(profile: Profile, measured: Kernel) -> Section:
         )
     if roof.flops_per_s is not None and roof.flops_fraction is not None:
         rows.append(f"compute {_rate(roof.flops_per_s, 'flop/s')}, {_percent(roof.flops_fraction)} of peak")
-    if roof.intensity is not None:
+    if roof.intensity is not None and roof.ridge is not None:
         rows.append(f"{roof.intensity:.3g} flop/byte; the ridge is at {roof.ridge:.3g}")
     if (waves := occupancy(measured, profile.device)) is not None:
         limits = ", ".join(f"{name} {limit:g}" for name, limit in waves.limits.items())
@@ -319,7 +319,9 @@ def _percent(share: float) -> str:
     return f"{value:.0f} %" if value >= 9.5 or value == 0 else f"{value:.2g} %"
 
 
-def _rate(per_second: float, unit: str) -> str:
+def _rate(per_second: float | None, unit: str) -> str:
+    if per_second is None:
+        return "unknown"
     for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
         if per_second >= limit:
             return f"{per_second / limit:.3g} {prefix}{unit}"

@@ -22,24 +22,24 @@ Provenance = Literal["measured", "modelled"]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second."""
+    """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second; None is unknown."""
 
     name: str
     arch: str
-    compute_units: int
-    simds_per_cu: int
-    xcds: int
-    clock_mhz: float
-    wave_size: int
-    max_waves_per_simd: int
-    vgprs_per_lane: int
-    vgpr_granule: int
-    lds_bytes: int
-    lds_granule: int
-    hbm_bytes_per_s: float
+    compute_units: int | None
+    simds_per_cu: int | None
+    xcds: int | None
+    clock_mhz: float | None
+    wave_size: int | None
+    max_waves_per_simd: int | None
+    vgprs_per_lane: int | None
+    vgpr_granule: int | None
+    lds_bytes: int | None
+    lds_granule: int | None
+    hbm_bytes_per_s: float | None
     l2_bytes_per_s: float | None
-    flops_fp32: float
-    flops_fp64: float
+    flops_fp32: float | None
+    flops_fp64: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class Roofline:
     intensity: float | None
     flops_per_s: float | None
     bytes_per_s: float | None
-    peak_flops_per_s: float
-    peak_bytes_per_s: float
-    ridge: float
+    peak_flops_per_s: float | None
+    peak_bytes_per_s: float | None
+    ridge: float | None
     flops_fraction: float | None
     memory_fraction: float | None
     bound: str

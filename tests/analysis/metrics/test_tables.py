@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.devices import find_device
+from hipscope.analysis.devices import device_of_agent, find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.ingest.agents import Agent
 from hipscope.analysis.metrics.line_costs import is_foreign, line_costs, user_frame
 from hipscope.analysis.metrics.memory_patterns import (
     add_patterns,
@@ -343,3 +345,16 @@ def test_a_misspelt_device_gets_a_suggestion() -> None:
 
 def test_device_names_are_not_case_sensitive() -> None:
     assert find_device("MI300A").compute_units == 228
+
+
+def test_an_unknown_device_leaves_out_what_needs_it() -> None:
+    agent = Agent(
+        node=1, logical_node=1, arch="gfx1151", product="AMD Radeon Graphics", compute_units=40, simds_per_cu=2,
+        xcds=1, clock_mhz=2900, max_waves_per_simd=16, wave_size=32, lds_bytes=65536,
+    )  # fmt: skip
+    device = device_of_agent(agent)
+    assert (device.name, device.compute_units, device.wave_size) == ("AMD Radeon Graphics", 40, 32)
+    assert (device.hbm_bytes_per_s, device.flops_fp32, device.vgprs_per_lane) == (None, None, None)
+    other = device_of_agent(replace(agent, arch="gfx942", product="AMD Instinct MI325X"))
+    assert (other.hbm_bytes_per_s, other.vgprs_per_lane) == (None, 512)
+    assert device_of_agent(None).layout is None

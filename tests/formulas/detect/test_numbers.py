@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.devices import find_device
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.profile import (
+    Device,
     Dispatch,
     Frame,
     Instruction,
@@ -474,7 +476,8 @@ def test_the_counters_of_a_finding_are_those_that_the_formula_says_it_needs(form
 
 
 def test_a_copy_on_a_real_mi300x_has_no_finding_and_is_diagnosed() -> None:
-    profile = read_capture(CAPTURES / "mi300x_vcopy")
+    recorded = read_capture(CAPTURES / "mi300x_vcopy")
+    profile = recorded.model_copy(update={"device": find_device("mi300x")})
     assert detect_all(profile, SourceTexts()) == []
     (diagnosis,) = diagnose(profile, [], SourceTexts())
     assert evidence(diagnosis)["memory bandwidth used"] == pytest.approx(44.2, abs=0.1)
@@ -485,11 +488,17 @@ def test_a_trace_without_counters_says_only_what_launches_tell() -> None:
     profile = read_capture(CAPTURES / "mi300x_trace")
     assert detect_all(profile, SourceTexts()) == []
     assert diagnose(profile, [], SourceTexts()) == []
-    assert set(measure_all(profile.kernels[0], profile.device)) == {
+    assert set(measure_all(profile.kernels[0], find_device("mi300x"))) == {
         "waves per SIMD",
         "CUs with a workgroup",
         "launches",
     }
+
+
+def test_a_capture_without_an_agent_table_has_the_numbers_of_no_other_device() -> None:
+    profile = read_capture(CAPTURES / "mi300x_trace")
+    assert profile.device == Device(name="unknown device", arch="")
+    assert set(measure_all(profile.kernels[0], profile.device)) == {"launches"}
 
 
 # ---- all formulas ----
