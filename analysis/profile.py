@@ -223,6 +223,27 @@ class Device(_Record):
         return DeviceLayout(self.compute_units, self.simds_per_cu, self.wave_size)
 
 
+class CaptureFile(_Record):
+    """One file or folder of a capture, and what came of it."""
+
+    path: str
+    format: str | None = Field(description="its format in words; None where no reader knows it")
+    read: bool
+    why: str | None = Field(None, description="why it was not read, or what of it was left out")
+
+
+class RunPart(_Record):
+    """The launches of one process on one GPU, in one run of the program."""
+
+    run: str = Field(
+        description="what tells the run from others: its folder or database, relative to the capture"
+    )
+    process: int | None = None
+    gpu: str = Field("", description="as the capture calls it: `Agent 4`, a node number")
+    launches: int
+    time_ns: float
+
+
 class ProgramRun(_Record):
     """How the profiled program ended."""
 
@@ -265,6 +286,11 @@ class Profile(_Record):
     )
     tool: str = Field("", description="the tool and version that recorded it")
     source_note: str | None = Field(None, description="why a GPU of this machine was not used, if so")
+    captures: tuple[CaptureFile, ...] = Field((), description="the files that it was read from, or not")
+    parts: tuple[RunPart, ...] = Field((), description="runs, processes and GPUs, where it is of several")
+    notes: tuple[str, ...] = Field(
+        (), description="what was decided on the way: sources found, launches left out"
+    )
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name, or None."""

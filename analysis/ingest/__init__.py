@@ -5,6 +5,6 @@ Takes a directory, gives the joined record. Files are recognised by what is in t
 
 from __future__ import annotations
 
-from hipscope.analysis.ingest.capture import read_capture
+from hipscope.analysis.ingest.capture import read_capture, read_captures
 
-__all__ = ["read_capture"]
+__all__ = ["read_capture", "read_captures"]

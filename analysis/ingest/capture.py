@@ -53,6 +53,12 @@ from hipscope.emulator.symbolize import demangle
 _NO_SHAPE = (0, 0, 0)
 
 
+def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Profile:
+    """The Profile of captures that belong together. Raises `UsageError` when nothing in them can be read."""
+    (path,) = paths
+    return read_capture(path, texts)
+
+
 def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
     """The Profile of a capture; `texts` are those that its program was built from.
 

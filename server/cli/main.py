@@ -1,4 +1,4 @@
-"""The command line: `hipscope profile | check | optimize | validate | restore | prompt | consent | ...`.
+"""The command line: `hipscope profile | show | check | optimize | validate | restore | prompt | consent | ...`.
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool,
@@ -26,6 +26,7 @@ from hipscope.server.cli import (
     profile,
     prompt,
     restore,
+    show,
     validate,
 )
 from hipscope.server.console.terminal import prepare_output
@@ -70,6 +71,7 @@ def main() -> None:
 
 
 for command in (
-    init, profile, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, cache, lsp
+    init, profile, show, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, cache,
+    lsp,
 ):  # fmt: skip
     command.add(app)

@@ -22,7 +22,7 @@ from hipscope.server.console.options import (
     program_arguments,
     sources_or_here,
 )
-from hipscope.server.console.programs import run_programs, write_programs
+from hipscope.server.console.programs import refuse_captures, run_programs, write_programs
 from hipscope.server.console.results import write_result
 from hipscope.server.console.terminal import check_output, failures_reported, run_task
 
@@ -59,6 +59,7 @@ def profile(
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
+        refuse_captures(sources_or_here(sources))
         texts = SourceTexts()
         requests = [
             tasks.TaskRequest(

@@ -40,6 +40,16 @@ class ProgramResult(Generic[R]):
     exit_code: int
 
 
+def refuse_captures(paths: Sequence[Path]) -> None:
+    """Raises UsageError for a path that is a capture or a saved report, with the command that shows it."""
+    from hipscope.analysis.errors import UsageError
+    from hipscope.server.jobs.opening import capture_kind
+
+    for path in paths:
+        if (kind := capture_kind(path)) is not None:
+            raise UsageError(f"{path}: this is a {kind}, not a program", f"hipscope show {path}")
+
+
 def run_programs(
     task: Callable[[TaskRequest, Run], R],
     requests: Sequence[TaskRequest],

@@ -1,20 +1,22 @@
-"""`workspace/executeCommand`: profile, optimize, check, bench, cancel. Unpacks the arguments and calls `commands/`.
+"""`workspace/executeCommand`: profile, optimize, check, bench, openProfile, cancel; unpacks and calls `commands/`.
 
-A command takes one object: `uri`; for optimize `kernel`, `formula` or `position` (the kernel there), for bench `kernel`
-or `position`.
+`hipscope/openProfile` is the same as a request of its own. A command takes one object: `uri`; to open, `path` or
+`uri`; for optimize `kernel`, `formula` or `position` (the kernel there), for bench `kernel` or `position`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.server.features.code_action import kernels_around
-from hipscope.server.features.commands import BENCH, CANCEL, CHECK, OPTIMIZE, PROFILE
+from hipscope.server.features.commands import BENCH, CANCEL, CHECK, OPEN_PROFILE, OPTIMIZE, PROFILE
 from hipscope.server.features.commands.bench import write_bench
 from hipscope.server.features.commands.cancel import cancel
 from hipscope.server.features.commands.check import check
+from hipscope.server.features.commands.open_profile import open_profile
 from hipscope.server.features.commands.optimize import optimize
 from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.project_marks import show_project
@@ -47,6 +49,14 @@ def register(server: HipServer) -> None:
         kernel = arguments.get("kernel") or _kernel_text_at(ls, uri, arguments.get("position"))
         return await write_bench(ls, uri, str(kernel or ""))
 
+    @server.command(OPEN_PROFILE)
+    async def open_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return await open_profile(ls, _path(arguments), show_project)
+
+    @server.feature("hipscope/openProfile")
+    async def open_request(ls: HipServer, params: object) -> Answer:
+        return await open_profile(ls, _path(params), show_project)
+
     @server.command(CANCEL)
     async def cancel_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
         uri = arguments.get("uri") if isinstance(arguments, Mapping) else None
@@ -72,6 +82,16 @@ def _kernel_text_at(ls: HipServer, uri: str, position: object) -> str | None:
         return None
     kernel = parse(text.encode("utf-8", "surrogatepass")).kernel_at(int(position.get("line", -1)) + 1)
     return kernel.name if kernel is not None else None
+
+
+def _path(arguments: object) -> Path:
+    """The file or folder of a command that opens something: `path`, or `uri` of a file."""
+    given = arguments if isinstance(arguments, Mapping) else getattr(arguments, "_asdict", dict)()
+    path, uri = given.get("path"), given.get("uri")
+    found = path if isinstance(path, str) and path else path_of(uri) if isinstance(uri, str) else None
+    if found is None:
+        raise JsonRpcInvalidParams("the request takes one object with a string `path`, or `uri` of a file")
+    return Path(found).expanduser().absolute()
 
 
 def _uri(arguments: object) -> str:

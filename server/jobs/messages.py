@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from hipscope.server.reports.schema.fields import RecordMismatch, read_record, to_json
 
-JobKind = Literal["profile", "prepare", "check", "optimize"]
+JobKind = Literal["profile", "prepare", "check", "optimize", "open"]
 
 _SERVER = "a request to the worker"
 _WORKER = "a message of the worker"
@@ -24,8 +24,8 @@ _HINT = "it is of another version of hipscope: restart the language server"
 class JobRequest:
     """One job. None leaves what `hipscope.toml` or the default says; `overlays` are unsaved texts by real path.
 
-    `file` is the document that it is for, `target` the file or folder of its project; `stored_keys` is the editor's
-    JSON object of keys for language models.
+    `file` is the document that it is for, `target` the file or folder of its project, or a capture to be opened,
+    with its sources below `source_roots`; `stored_keys` is the editor's JSON object of keys for language models.
     """
 
     kind: JobKind
@@ -41,6 +41,7 @@ class JobRequest:
     formula: str | None = None
     rewriter: str | None = None
     yes_send: bool = False
+    source_roots: tuple[str, ...] = ()
     stored_keys: str = field(default="", repr=False)
 
 

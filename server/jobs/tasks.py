@@ -58,7 +58,7 @@ class TaskRequest:
 
 
 def profile(request: TaskRequest, run: Run) -> Report:
-    """Build and profile; the `hipscope.profile/1` record. Raises HipscopeError."""
+    """Build and profile; the `hipscope.profile/2` record. Raises HipscopeError."""
     project, run = _begin(request, run)
     others = other_files(project, run.texts)
     session = profile_project(project, run)

@@ -108,6 +108,8 @@ def answer(line: bytes, output: Any, cancel: threading.Event) -> int:
 
 def perform(request: JobRequest, run: Run) -> dict[str, Any]:
     """The JSON object of what was asked for. Raises HipscopeError."""
+    if request.kind == "open":
+        return _open(request, run)
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.jobs import tasks
 
@@ -131,6 +133,13 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
         "optimize": tasks.optimize,
     }
     return to_json(work[request.kind](asked, run))
+
+
+def _open(request: JobRequest, run: Run) -> dict[str, Any]:
+    from hipscope.server.jobs.opening import OpenRequest, open_report
+
+    roots = tuple(Path(root) for root in request.source_roots)
+    return to_json(open_report(OpenRequest((Path(request.target),), roots), run).report)
 
 
 def read_texts(request: JobRequest) -> SourceTexts:

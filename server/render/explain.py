@@ -76,7 +76,7 @@ def explain_line(
                 f"What it waits for most is uncertain: it may be {reason(row.reason_may_be)}, within the ranges of the "
                 "model's assumed constants."
             )
-        blocks += [memory_sentence(m) for m in row.accesses]
+        blocks += [memory_sentence(m) for m in row.memory]
     for finding in findings:
         blocks += _evidence(finding)
     return blocks

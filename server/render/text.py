@@ -294,6 +294,32 @@ def short_path(path: str) -> str:
         return path
 
 
+def _print_captures(report: Report, console: Console) -> None:
+    """What was read, and what was not and why; runs, processes and GPUs where there are several."""
+    read = [c for c in report.captures if c.read]
+    console.print(Text(f"Opened: {plural(len(read), 'file', 'files')} of captures.", "dim"))
+    for capture in report.captures:
+        if not capture.read:
+            what = f" ({capture.format})" if capture.format else ""
+            console.print(Text(f"  not read: {short_path(capture.path)}{what}: {capture.why}", "yellow"))
+        elif capture.why:
+            console.print(Text(f"  {short_path(capture.path)}: {capture.why}", "yellow"))
+    for part in report.parts:
+        where = ", ".join(
+            words
+            for words in (
+                part.run,
+                f"process {part.process}" if part.process is not None else "",
+                part.gpu,
+            )
+            if words
+        )
+        count = plural(part.launches, "launch", "launches")
+        console.print(Text(f"  {where or 'this run'}: {count}, {duration(part.time_ns)}", "dim"))
+    for note in report.notes:
+        console.print(Text(f"  note: {note}", "dim"))
+
+
 def _print_header(report: Report, console: Console) -> None:
     device = report.device
     units = f"{device.compute_units} CUs" if device.compute_units else "CUs unknown"
@@ -305,6 +331,9 @@ def _print_header(report: Report, console: Console) -> None:
     line += Text(f"  {report.tool}", "dim")
     console.print(line)
     code = report.program.exit_code
+    if report.captures or (code is None and report.source == "recorded"):
+        _print_captures(report, console)
+        return
     console.print(
         Text("The program " + ("was stopped." if code is None else f"left with exit code {code}."), "dim")
     )

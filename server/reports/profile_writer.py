@@ -1,4 +1,4 @@
-"""A Profile and what was computed from it as the `hipscope.profile/1` record; an optimization as `hipscope.optimize/1`.
+"""A Profile and what was computed from it as the `hipscope.profile/2` record; an optimization as `hipscope.optimize/1`.
 
 These objects are the stable interface: the command line prints them, the worker sends them, the editor shows them. A
 value that was not recorded is null, never 0.
@@ -50,10 +50,12 @@ def profile_report(
     min_share: float,
     texts: SourceTexts,
     inputs: Inputs,
+    copies: Mapping[str, str] | None = None,
 ) -> Report:
     """The whole profile, its kernels by time, with the findings of the chosen formulas.
 
-    `texts` are those that the program was built from. Columns are bytes of UTF-8 from 1, 0 where they are unknown.
+    `texts` are those that the program was built from; `copies` name the files of a capture that hold some of them.
+    Columns are bytes of UTF-8 from 1, 0 where they are unknown.
     """
     sources = _Sources(texts)
     total = sum(k.time_ns for k in profile.kernels)
@@ -83,6 +85,7 @@ def profile_report(
         headers=headers,
         sources={file: digest for file in sorted(files) if (digest := texts.digest(file))},
         inputs=inputs,
+        copies=copies or {},
     )
 
 
@@ -178,6 +181,7 @@ def _kernel(kernel: recorded.Kernel, profile: recorded.Profile, total_ns: float,
         share=kernel.time_ns / total_ns if total_ns else None,
         time_ns_low=low,
         time_ns_high=high,
+        time_ns=kernel.time_ns if kernel.dispatches else None,
         dispatches=len(kernel.dispatches),
         profiled=sum(d.profiled for d in kernel.dispatches),
         bound=roof.bound,
@@ -205,13 +209,11 @@ def other_reason(stalls: Mapping[recorded.StallReason, float]) -> recorded.Stall
 
 
 def _line(cost: LineCost, provenance: str) -> Line:
-    # One kind of access is the rule: then `memory` is that object, else a list of them.
     # By its JSON form: sums of patterns hold whole numbers where they say float.
     patterns = tuple(Memory(**pattern.model_dump(mode="json")) for pattern in cost.memory)
-    memory = patterns[0] if len(patterns) == 1 else patterns or None
     uncertain = other_reason(cost.stalls) if provenance == "modelled" else None
     return record_of(
-        Line, cost, file=real(cost.file), memory=memory, reason_may_be=uncertain and uncertain.value
+        Line, cost, file=real(cost.file), memory=patterns, reason_may_be=uncertain and uncertain.value
     )
 
 

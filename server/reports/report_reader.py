@@ -1,18 +1,38 @@
-"""Reports as they come from a file or a worker, read into the records that their writers built."""
+"""Reports as they come from a file or a worker, read into the records that their writers built.
+
+Takes parsed JSON, of this version or of `hipscope.profile/1`, gives records.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import read_record
 from hipscope.server.reports.schema.optimize import Optimization
-from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.profile import PROFILE_SCHEMA, Report
+from hipscope.server.reports.schema.programs import ProgramsReport
 
 _WORKER = "the worker's report"
+_FIRST = "hipscope.profile/1"
+# What the first version did not have: no capture was opened with it.
+_SINCE_FIRST: Mapping[str, Any] = {"captures": [], "parts": [], "notes": [], "copies": {}}
 
 
 def read_report(data: object, where: str = _WORKER) -> Report:
-    """The `hipscope.profile/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
-    return read_record(Report, data, where)
+    """The `hipscope.profile` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
+    return read_record(Report, upgraded(data), where)
+
+
+def read_programs(data: object, where: str = _WORKER) -> ProgramsReport:
+    """The `hipscope.programs/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
+    if isinstance(data, dict) and isinstance(data.get("programs"), list):
+        programs = [
+            {**p, "report": upgraded(p.get("report"))} if isinstance(p, dict) else p for p in data["programs"]
+        ]
+        data = {**data, "programs": programs}
+    return read_record(ProgramsReport, data, where)
 
 
 def read_optimization(data: object, where: str = _WORKER) -> Optimization:
@@ -23,3 +43,27 @@ def read_optimization(data: object, where: str = _WORKER) -> Optimization:
 def read_check(data: object, where: str = _WORKER) -> CheckReport:
     """The `hipscope.check/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
     return read_record(CheckReport, data, where)
+
+
+def upgraded(data: object) -> object:
+    """A `hipscope.profile/1` object as one of this version; anything else as it is."""
+    if not isinstance(data, dict) or data.get("schema") != _FIRST:
+        return data
+    kernels = data.get("kernels")
+    changed = [_kernel(k) for k in kernels] if isinstance(kernels, list) else kernels
+    present = {"kernels": changed} if "kernels" in data else {}
+    return {**_SINCE_FIRST, **data, **present, "schema": PROFILE_SCHEMA}
+
+
+def _kernel(kernel: object) -> object:
+    if not isinstance(kernel, dict) or not isinstance(kernel.get("lines"), list):
+        return kernel
+    return {**kernel, "lines": [_line(line) for line in kernel["lines"]]}
+
+
+def _line(line: object) -> object:
+    """`memory` was an object where there was one way of access, and null where there was none."""
+    if not isinstance(line, dict) or "memory" not in line:
+        return line
+    memory = line["memory"]
+    return {**line, "memory": [] if memory is None else [memory] if isinstance(memory, dict) else memory}

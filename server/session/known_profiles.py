@@ -63,15 +63,19 @@ class CurrentFiles(Protocol):
 
 @dataclass(frozen=True)
 class Profiled:
-    """A report with the texts it is of: `texts` of the files that have something to show, `others` of other inputs."""
+    """A report with the texts it is of: `texts` of the files that have something to show, `others` of other inputs.
+
+    `opened`: it is of a capture or a saved report, so that no setting of this session has to do with it.
+    """
 
     report: Report
     texts: Mapping[str, str]
     others: Mapping[str, str]
+    opened: bool = False
 
     def is_of(self, asked: Inputs, now: CurrentFiles) -> bool:
         """Whether it is of all files as they are `now`, and of what is asked for, files left aside."""
-        return is_asked(self.report, asked) and all(
+        return (self.opened or is_asked(self.report, asked)) and all(
             now.digest(file) == then for file, then in self.report.inputs.files.items()
         )
 
@@ -187,7 +191,9 @@ class Store:
         """The projects of which something is known."""
         return tuple(self._known)
 
-    def update(self, key: str, report: Report, read: Callable[[str], str | None]) -> Profiled:
+    def update(
+        self, key: str, report: Report, read: Callable[[str], str | None], *, opened: bool = False
+    ) -> Profiled:
         """Keep a new report and show it. `read` gives a file's text; one that is not the profiled text is not kept."""
         texts = {f: t for f in report.files() if (t := read(f)) is not None and _is_of(report, f, t)}
         others = {
@@ -198,7 +204,7 @@ class Store:
             and (t := read(f)) is not None
             and digest(t) == known
         }
-        new, before = Profiled(report, texts, others), self.project(key)
+        new, before = Profiled(report, texts, others, opened), self.project(key)
         earlier = [p for p in before.profiled if p.report.inputs != report.inputs]
         self._known.pop(key)  # the newest of all projects comes last
         self._known[key] = Known((new, *earlier[: KEPT - 1]), _faults(report), before.checked)
@@ -280,7 +286,8 @@ class Store:
                     _words(now.text(h) or "") != _words(shown.texts[h]) for h in beside & set(shown.texts)
                 )
                 others = report.inputs.files.keys() - beside - {file}
-                inputs = not is_asked(report, asked) or any(_differs(shown, name, now) for name in others)
+                asked_for = shown.opened or is_asked(report, asked)
+                inputs = not asked_for or any(_differs(shown, name, now) for name in others)
                 return Marks(report, file, shown.texts[file], current, headers, inputs)
         return None
 

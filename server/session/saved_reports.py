@@ -19,7 +19,7 @@ from hipscope.server.session.known_profiles import KEPT
 
 
 def save_report(key: Path, report: Report) -> None:
-    """Keep a `hipscope.profile/1` record among the last of that project. A full disk only loses the convenience."""
+    """Keep a `hipscope.profile/2` record among the last of that project. A full disk only loses the convenience."""
     with contextlib.suppress(OSError):
         write_atomically(_path(key, report.inputs), json.dumps(to_json(report)).encode())
         for old in _newest_first(key)[KEPT:]:

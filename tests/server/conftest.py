@@ -55,7 +55,7 @@ def fake() -> ModuleType:
 
 @pytest.fixture
 def report_data(fake: ModuleType) -> dict[str, Any]:
-    """The `hipscope.profile/1` object of PROGRAM."""
+    """The `hipscope.profile/2` object of PROGRAM."""
     data: dict[str, Any] = fake.profile(FILE, PROGRAM)
     return data
 

@@ -8,6 +8,7 @@ import {
   SERVER_BENCH,
   SERVER_CANCEL,
   SERVER_CHECK,
+  SERVER_OPEN_PROFILE,
   SERVER_OPTIMIZE,
   SERVER_PROFILE,
   SERVER_RESTORE,
@@ -46,6 +47,7 @@ function registerCommands(running: Server, log: vscode.LogOutputChannel, keys: K
     "hipscope.profile": () => runOnServer(running, SERVER_PROFILE),
     "hipscope.optimizeKernel": () => runOnServer(running, SERVER_OPTIMIZE),
     "hipscope.check": () => runOnServer(running, SERVER_CHECK),
+    "hipscope.openProfile": () => openProfile(running),
     "hipscope.writeBench": () => runOnServer(running, SERVER_BENCH),
     "hipscope.restore": () => runOnServer(running, SERVER_RESTORE),
     "hipscope.cancel": () => cancel(running),
@@ -111,6 +113,25 @@ async function runOnServer(running: Server, command: string): Promise<void> {
   const { document, selection } = editor;
   const position = { line: selection.active.line, character: selection.active.character };
   await vscode.commands.executeCommand(command, { uri: document.uri.toString(), position });
+}
+
+/** Asks for a capture or a saved report and has the server show it; a capture may be a folder or a file. */
+async function openProfile(running: Server): Promise<void> {
+  const folder = { label: "A folder", description: "rocprofv3, rocprofiler-compute, thread traces" };
+  const file = { label: "A file", description: "CSV, JSON, rocpd, .ncu-rep, a saved report" };
+  const kind = await vscode.window.showQuickPick([folder, file], { title: "Open profile" });
+  if (!kind) return;
+  const picked = await vscode.window.showOpenDialog({
+    canSelectFiles: kind === file,
+    canSelectFolders: kind === folder,
+    openLabel: "Open profile",
+    title: "Open profile",
+  });
+  const path = picked?.[0]?.fsPath;
+  if (path === undefined) return;
+  await running.settled;
+  if (!running.client) void vscode.window.showWarningMessage("The hipscope server is not running.");
+  else await vscode.commands.executeCommand(SERVER_OPEN_PROFILE, { path });
 }
 
 /** Stops every job: those with a notification by their progress, one that a save started by the server's command. */

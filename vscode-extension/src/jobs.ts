@@ -8,7 +8,7 @@ import type {
   ProgressToken,
   WorkDoneProgressReport,
 } from "vscode-languageclient/node";
-import { SERVER_CHECK, SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
+import { SERVER_CHECK, SERVER_OPEN_PROFILE, SERVER_OPTIMIZE, SERVER_PROFILE } from "./protocol";
 
 interface Job {
   readonly report: (step: { message?: string; increment?: number }) => void;
@@ -17,7 +17,12 @@ interface Job {
 }
 
 /** Commands that take long enough for a notification. */
-const LONG: ReadonlySet<string> = new Set([SERVER_PROFILE, SERVER_CHECK, SERVER_OPTIMIZE]);
+const LONG: ReadonlySet<string> = new Set([
+  SERVER_PROFILE,
+  SERVER_CHECK,
+  SERVER_OPTIMIZE,
+  SERVER_OPEN_PROFILE,
+]);
 
 export class Jobs {
   /** Requests from the user that the server has not answered yet. */

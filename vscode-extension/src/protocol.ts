@@ -10,6 +10,7 @@ export const SERVER_OPTIMIZE = "hipscope.server.optimize";
 export const SERVER_CHECK = "hipscope.server.check";
 export const SERVER_BENCH = "hipscope.server.bench";
 export const SERVER_RESTORE = "hipscope.server.restore";
+export const SERVER_OPEN_PROFILE = "hipscope.server.openProfile";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 
 /** Initialization option that turns on the notifications below. */

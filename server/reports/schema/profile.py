@@ -1,4 +1,4 @@
-"""`hipscope.profile/1`: a profile with its findings, as the command line prints it and the editor shows it.
+"""`hipscope.profile/2`: a profile with its findings, as the command line prints it and the editor shows it.
 
 Paths are absolute, lines and columns count from 1 (columns in bytes of UTF-8, 0 where they are unknown), times are
 nanoseconds, shares are 0..1. What was not recorded is None.
@@ -16,7 +16,7 @@ from hipscope.analysis.source.kernel_definitions import base_name, instance_name
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.process import signal_name
 
-PROFILE_SCHEMA = "hipscope.profile/1"
+PROFILE_SCHEMA = "hipscope.profile/2"
 Provenance = Literal["measured", "modelled"]
 
 
@@ -40,6 +40,30 @@ class Device:
     l2_bytes_per_s: float | None
     flops_fp32: float | None
     flops_fp64: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFile:
+    """One file or folder of a capture: its format in words, None where no reader knows it, and whether it was read.
+
+    `why`: why it was not, or what of it was left out.
+    """
+
+    path: str
+    format: str | None
+    read: bool
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """The launches of one process on one GPU in one run; `run` is a folder or database of the capture."""
+
+    run: str
+    process: int | None
+    gpu: str
+    launches: int
+    time_ns: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +174,7 @@ class Memory:
 class Line:
     """The cost of one source line in one kernel, in cycles over all waves; `share` is its part of that kernel's cycles.
 
-    `memory` is one record for a line that accesses memory in one way, a list for several ways, None for none.
+    `memory` has a record for each way in which the line accesses memory.
     `reason_may_be`: what it may wait for most instead of the first of `stalls`, within the ranges of the model's
     assumed constants; None where the first is certain, and of measured profiles.
     """
@@ -163,15 +187,8 @@ class Line:
     stall: float
     share: float
     stalls: Mapping[str, float]
-    memory: Memory | tuple[Memory, ...] | None
+    memory: tuple[Memory, ...]
     reason_may_be: str | None
-
-    @property
-    def accesses(self) -> tuple[Memory, ...]:
-        """The ways in which the line accesses memory."""
-        if self.memory is None:
-            return ()
-        return (self.memory,) if isinstance(self.memory, Memory) else self.memory
 
     @property
     def reason(self) -> str | None:
@@ -191,7 +208,8 @@ class Definition(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """One kernel; `share` is its part of all GPU time, None when there is no time. `start_line` and `end_line` are its
-    definition's. `profiled`: of the dispatches; the others have their mean time. `sampled`: its lines count samples
+    definition's. `time_ns` is the sum over all `dispatches`.
+    `profiled`: of the dispatches; the others have their mean time. `sampled`: its lines count samples
     instead of cycles. `time_ns_low` and `time_ns_high`: what a modelled time may be; None for a measured one.
     `busy`: by unit, the part of the time for which it would be busy at its highest rate; empty for a measured one."""
 
@@ -330,6 +348,8 @@ class Report:
     time on (`share` of the kernel's wave time), and what is at stake below `min_share` (of other formulas). `headers`
     are, for each file, those of the project that it includes; `sources` maps each of these files to the SHA-256 of the
     profiled text. `inputs` are all that it is of. `warnings`: what is odd about the results that came to the host.
+    `captures` are the files that an opened capture was read from, or not, `parts` its runs, processes and GPUs where
+    there are several, `notes` what was decided on the way, `copies` its files that hold a source as it was profiled.
     """
 
     TAG: ClassVar = ("schema", PROFILE_SCHEMA)
@@ -348,6 +368,10 @@ class Report:
     sources: Mapping[str, str]
     inputs: Inputs
     warnings: tuple[str, ...]
+    captures: tuple[CaptureFile, ...]
+    parts: tuple[RunPart, ...]
+    notes: tuple[str, ...]
+    copies: Mapping[str, str]
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""
@@ -416,6 +440,8 @@ class Report:
             place = f"{fault.file}:{fault.line}: " if fault.file else ""
             return f"{place}kernel {base_name(fault.kernel)}: {fault.message}"
         code = self.program.exit_code
+        if code is None and self.source == "recorded":
+            return None  # how it ended is not in the capture
         if code is None:
             return self.partial or "the program was stopped"
         if code < 0:

@@ -214,7 +214,7 @@ def test_a_profile_as_json_has_the_promised_fields_and_nothing_else_is_printed(c
     assert outcome.code == 0, outcome.stderr
     assert outcome.stderr == ""
     report = json.loads(outcome.stdout)
-    assert report["schema"] == "hipscope.profile/1"
+    assert report["schema"] == "hipscope.profile/2"
     assert problems(report) == []
     assert {"device", "provenance", "kernels", "findings", "program", "partial"} <= set(report)
     kernel = report["kernels"][0]
@@ -238,7 +238,7 @@ def test_a_profile_as_text_names_kernel_device_and_provenance(cli: Cli) -> None:
 def test_the_result_goes_to_the_named_file_and_a_bad_place_is_one_line(cli: Cli) -> None:
     source = cli.write(GOOD)
     assert cli("profile", "--format", "json", "-o", "out.json", source).stdout == ""
-    assert json.loads((cli.folder / "out.json").read_text())["schema"] == "hipscope.profile/1"
+    assert json.loads((cli.folder / "out.json").read_text())["schema"] == "hipscope.profile/2"
     outcome = cli("profile", "-o", "no/such/folder/out.txt", source)
     assert outcome.code == 2
     assert "no/such/folder" in outcome.line

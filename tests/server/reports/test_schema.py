@@ -27,7 +27,7 @@ from hipscope.server.reports.schema.fields import RecordMismatch, record_of, to_
 from tests.server.schemas import FOLDER, problems
 
 READERS = {
-    "hipscope.profile/1": read_report,
+    "hipscope.profile/2": read_report,
     "hipscope.check/1": read_check,
     "hipscope.optimize/1": read_optimization,
 }
@@ -59,6 +59,7 @@ def keys(data: Any, way: Way = ()) -> Iterator[Way]:
             "counters",
             "headers",
             "sources",
+            "copies",
             "files",
             "metrics",
             "asked",
@@ -115,10 +116,10 @@ def test_a_key_of_a_newer_writer_is_ignored(written: dict[str, Any]) -> None:
         (("kernels",), {}, "key `kernels`: expected a list, got an object"),
         (("kernels", 0, "lines", 0, "hits"), "64", "`kernels[0].lines[0].hits`: expected a whole number, got '64'"),
         (("kernels", 0, "lines", 0, "hits"), True, "`kernels[0].lines[0].hits`: expected a whole number, got True"),
-        (("kernels", 0, "lines", 0, "memory", "lines_used"), None, "memory.lines_used`: expected a number, got null"),
+        (("kernels", 0, "lines", 0, "memory", 0, "lines_used"), None, "[0].lines_used`: expected a number, got null"),
         (("kernels", 0, "counters", "SQ_WAVES"), [], "`kernels[0].counters.SQ_WAVES`: expected a number, got a list"),
         (("provenance",), "guessed", "key `provenance`: expected 'measured' or 'modelled', got 'guessed'"),
-        (("schema",), "hipscope.profile/2", "not a hipscope.profile/1 object: `schema` is 'hipscope.profile/2'"),
+        (("schema",), "hipscope.profile/3", "not a hipscope.profile/2 object: `schema` is 'hipscope.profile/3'"),
     ],
 )  # fmt: skip
 def test_a_value_of_another_kind_is_an_error_that_names_the_key(
@@ -140,16 +141,30 @@ def test_what_is_no_object_is_refused(data: object) -> None:
         read_report(data)
 
 
-def test_memory_of_one_line_is_nothing_an_object_or_a_list(fake: ModuleType) -> None:
+def test_memory_of_one_line_is_a_list(fake: ModuleType) -> None:
     report = fake.profile("/a.hip", TEXT)
     row = report["kernels"][0]["lines"][0]
-    one = row["memory"]
-    for memory, count in ((None, 0), (one, 1), ([one, one], 2)):
+    for memory in ([], row["memory"], row["memory"] * 2):
         row["memory"] = memory
         read = read_report(report)
-        assert len(read.kernels[0].lines[0].accesses) == count
+        assert len(read.kernels[0].lines[0].memory) == len(memory)
         assert to_json(read) == report
         assert problems(report) == []
+
+
+def test_a_report_of_the_first_version_is_read(fake: ModuleType) -> None:
+    newest = fake.profile("/a.hip", TEXT)
+    first = copy.deepcopy(newest) | {"schema": "hipscope.profile/1"}
+    for key in ("captures", "parts", "notes", "copies"):
+        del first[key]
+    row, again = (report["kernels"][0]["lines"][0] for report in (first, newest))
+    (one,) = again["memory"]
+    for then, now in ((None, []), (one, [one]), ([one, one], [one, one])):
+        row["memory"], again["memory"] = then, now
+        assert to_json(read_report(first)) == newest
+    del row["memory"]
+    with pytest.raises(RecordMismatch, match=r"lines\[0\].memory"):
+        read_report(first)
 
 
 def test_a_number_that_json_cannot_hold_is_null_where_it_may_be_and_else_an_error() -> None:

@@ -1,0 +1,104 @@
+"""`hipscope show`: captures of any tool, and saved reports, without building or running anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hipscope.server.console.options import Format, FormatOption, OutputOption, named_path
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from hipscope.server.jobs.opening import Opened, SavedReport
+
+
+def add(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command()(show)
+
+
+def show(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            parser=named_path,
+            metavar="PATH...",
+            help="Captures of rocprofv3, rocprofiler-compute, Omniprobe or ncu: folders or files. Or a saved report "
+            "(JSON; - for standard input).",
+        ),
+    ],
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", metavar="NAME", help="Show this kernel only.", show_default=False),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="How many kernels to show.", show_default=False)
+    ] = None,
+    source_root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--source-root",
+            parser=named_path,
+            metavar="DIR",
+            help="Where the profiled sources are; the current directory when none is named.",
+            show_default=False,
+        ),
+    ] = None,
+    format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Show captures of any tool, or a saved report. Builds and runs nothing."""
+    with failures_reported():
+        check_output(output)
+        from hipscope.analysis.run import Run
+        from hipscope.analysis.source.texts import SourceTexts
+        from hipscope.server.jobs.opening import Opened, OpenRequest, of_kernels, open_report
+        from hipscope.server.reports.schema.profile import Report
+
+        roots = tuple(source_root) if source_root else (Path.cwd(),)
+        with stop_asked() as cancel, progress_shown() as progress:
+            opened = open_report(OpenRequest(tuple(paths), roots), Run(cancel, progress, SourceTexts()))
+        if kernel is not None and isinstance(opened.report, Report):
+            opened = Opened(of_kernels(opened.report, kernel), opened.texts)
+        write_result(opened.report, _drawing(opened, top), format, output)
+
+
+def _drawing(opened: Opened, top: int | None) -> Callable[[Console], None]:
+    """The function that draws the report."""
+
+    def draw(console: Console) -> None:
+        _draw(opened.report, opened, console, top)
+
+    return draw
+
+
+def _draw(report: SavedReport, opened: Opened, console: Console, top: int | None) -> None:
+    from rich.text import Text
+
+    from hipscope.server.render.check import render_check
+    from hipscope.server.render.text import render_optimization, render_profile
+    from hipscope.server.reports.schema.check import CheckReport
+    from hipscope.server.reports.schema.profile import Report
+    from hipscope.server.reports.schema.programs import ProgramsReport
+
+    if isinstance(report, Report):
+        render_profile(report, console, opened.texts, top)
+    elif isinstance(report, CheckReport):
+        render_check(report, console, opened.texts)
+    elif isinstance(report, ProgramsReport):
+        for program in report.programs:
+            console.print(Text(f"{program.source}", "bold underline"))
+            if program.report is not None:
+                _draw(program.report, opened, console, top)
+            if program.error is not None:
+                console.print(Text(f"failed: {program.error.message}", "red"))
+            console.print()
+    else:
+        render_optimization(report, console, verbose=True)

@@ -1,0 +1,87 @@
+"""`hipscope show`: captures and saved reports from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.server.command_line import Cli
+from tests.server.features.commands.test_open_profile import write_capture
+
+DATA = Path(__file__).parents[2] / "data" / "captures"
+ADD = "addition_kernel"
+
+
+def test_a_capture_is_shown_and_its_report_is_shown_again(cli: Cli) -> None:
+    shown = cli("show", str(DATA / "sdk_7.0"))
+    assert shown.code == 0, shown.stderr
+    assert "measured, recorded" in shown.stdout
+    assert ADD in shown.stdout
+    assert cli("show", str(DATA / "sdk_7.0"), "--format", "json", "-o", "saved.json").code == 0
+    assert json.loads((cli.folder / "saved.json").read_text())["schema"] == "hipscope.profile/2"
+    again = cli("show", "saved.json")
+    assert again.stdout == shown.stdout
+    given = subprocess.run(
+        [sys.executable, "-m", "hipscope.server", "show", "-"],
+        input=(cli.folder / "saved.json").read_bytes(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert ADD in given.stdout.decode()
+
+
+def test_one_kernel_is_shown_alone_and_another_name_is_refused_with_those_that_there_are(cli: Cli) -> None:
+    data = json.loads(cli("show", str(DATA / "sdk_7.0"), "--kernel", ADD, "--format", "json").stdout)
+    (kernel,) = data["kernels"]
+    assert kernel["name"].startswith(f"void {ADD}")
+    assert (kernel["dispatches"], kernel["time_ns"]) == (3, 34040)
+    refused = cli("show", str(DATA / "sdk_7.0"), "--kernel", "addition")
+    assert refused.code == 2
+    assert ADD in refused.stderr
+
+
+def test_profile_says_of_a_capture_and_of_a_report_how_they_are_shown(cli: Cli) -> None:
+    folder = write_capture(cli.folder / "run")
+    (cli.folder / "saved.json").write_text(cli("show", "run", "--format", "json").stdout)
+    for path, kind in (("run", "capture"), (f"run/{folder.name}_x", ""), ("saved.json", "saved report")):
+        outcome = cli("profile", path)
+        assert outcome.code == 2
+        if kind:
+            assert outcome.line == f"hipscope: {path}: this is a {kind}, not a program"
+            assert f"hipscope show {path}" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"schema": "hipscope.profile/2", "kern', "not valid JSON"),
+        ('{"schema": "hipscope.profile/9"}', "not a report that can be shown"),
+        ('{"schema": "hipscope.profile/2"}', "is missing"),
+    ],
+)
+def test_a_damaged_report_is_one_line(cli: Cli, text: str, told: str) -> None:
+    (cli.folder / "r.json").write_text(text)
+    outcome = cli("show", "r.json")
+    assert outcome.code == 2
+    assert told in outcome.line
+    assert outcome.stderr.count("\n") <= 2
+
+
+def test_sources_are_found_by_the_longest_end_of_their_path_and_two_that_fit_are_named(cli: Cli) -> None:
+    write_capture(cli.folder / "run")
+    cli.write("__global__ void transpose(float* p, int n) {\n\n\n\n}\n", "transpose.hip")
+    data = json.loads(cli("show", "run", "--format", "json").stdout)
+    assert data["kernels"][0]["file"] == str((cli.folder / "transpose.hip").resolve())
+    for folder in ("a", "b"):
+        (cli.folder / folder / "src").mkdir(parents=True)
+        cli.write("// x\n\n\n\n", f"{folder}/src/transpose.hip")
+    data = json.loads(cli("show", "run", "--format", "json").stdout)
+    assert data["kernels"][0]["file"] == "/cluster/job/src/transpose.hip"
+    assert "2 files here could be it" in data["notes"][0]
+    data = json.loads(cli("show", "run", "--source-root", "b", "--format", "json").stdout)
+    assert data["kernels"][0]["file"] == str((cli.folder / "b/src/transpose.hip").resolve())
