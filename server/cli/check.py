@@ -56,7 +56,7 @@ def check(
 ) -> None:
     """Build and run programs and report what their kernels do wrong: stray accesses, races, divergent barriers."""
     with failures_reported():
-        check_output(output)
+        check_output(output, [*(sources or ()), *program_arguments(context)])
         emulator_only(backend, "check")
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks

@@ -34,7 +34,7 @@ def doctor(
 ) -> None:
     """Show the tools that were found, what works with them, and how to get what is missing."""
     with failures_reported():
-        check_output(output)
+        check_output(output, [program] if program else [])
         from rich.text import Text
 
         from hipscope.analysis.config import load_config

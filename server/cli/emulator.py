@@ -35,7 +35,7 @@ def add(app: typer.Typer) -> None:
     ) -> None:
         """List the instructions and HIP calls that a program uses and that the emulator does not have."""
         with failures_reported():
-            check_output(output)
+            check_output(output, [coverage])
             from hipscope.analysis.devices import find_device
             from hipscope.analysis.runs.coverage import examine_file
             from hipscope.analysis.toolchain.project import resolve_config

@@ -86,7 +86,7 @@ def optimize(  # one parameter per option of the command
 ) -> None:
     """Rewrite the kernel that loses the most time; show the change only if it is proved and faster."""
     with failures_reported():
-        check_output(output)
+        check_output(output, [source, *program_arguments(context)])
         from hipscope.analysis.run import Run
         from hipscope.server.jobs import tasks
 

@@ -55,7 +55,7 @@ def profile(
 ) -> None:
     """Build and run programs and show what their kernels wait for."""
     with failures_reported():
-        check_output(output)
+        check_output(output, [*(sources or ()), *program_arguments(context)])
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
 
@@ -86,6 +86,7 @@ def profile(
             write_programs(run_programs(task, requests, _raise_failure, jobs, texts), draw, format, output)
             return
         report = run_task(task, requests[0], texts)
+        check_output(output, report.inputs.files)  # data that the program read, too
         write_result(report, lambda console: draw(report, console), format, output)
         _raise_failure(report)
 

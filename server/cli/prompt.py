@@ -46,7 +46,7 @@ def prompt(
 ) -> None:
     """Show exactly what the language model would be sent for a kernel. Sends nothing."""
     with failures_reported():
-        check_output(output)
+        check_output(output, [source, *program_arguments(context)])
         from hipscope.analysis.system.python_packages import install_extra
         from hipscope.server.jobs import tasks
 

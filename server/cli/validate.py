@@ -55,7 +55,7 @@ def add(app: typer.Typer) -> None:
     ) -> None:
         """Run two versions of a kernel on the same launches; exit code 0 if they do the same, 1 if not."""
         with failures_reported():
-            check_output(output)
+            check_output(output, [reference, candidate, *program_arguments(context)])
             emulator_only(backend, "validate")
             from hipscope.accordo.compare.tolerance import parse_tolerance
             from hipscope.analysis.run import Run

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -152,18 +152,37 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
-def check_output(path: Path | None) -> None:
-    """Raises UsageError when a result cannot be written to this file: asked before minutes of work are done for it."""
+def check_output(path: Path | None, inputs: Iterable[Path | str] = ()) -> None:
+    """Raises UsageError when a result cannot be written to this file: asked before minutes of work are done for it.
+
+    Neither is it written onto one of the `inputs`, by whatever name, nor onto a source or settings.
+    """
     from hipscope.analysis.errors import UsageError
 
     if path is None:
         return
+    advice = "name another file with -o"
     folder = path.absolute().parent
     if not folder.is_dir():
         raise UsageError(f"cannot write to {path}: there is no directory {folder}", "make it first")
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         reason = "it is a directory" if path.is_dir() else "permission denied"
-        raise UsageError(f"cannot write to {path}: {reason}", "name another file with -o")
+        raise UsageError(f"cannot write to {path}: {reason}", advice)
+    if (what := _what_is_lost(path, inputs)) is not None:
+        raise UsageError(f"cannot write to {path}: it is {what}, which would be lost", advice)
+
+
+def _what_is_lost(path: Path, inputs: Iterable[Path | str]) -> str | None:
+    """What a file is that a result would replace, when that is no older result."""
+    from hipscope.analysis.config import CONFIG_FILE
+    from hipscope.analysis.toolchain.source_files import is_source
+
+    if not path.is_file():
+        return None
+    if any(Path(given).exists() and path.samefile(given) for given in inputs):
+        return "an input of this command"
+    real = Path(os.path.realpath(path))
+    return "a source file" if is_source(real) else "a settings file" if real.name == CONFIG_FILE else None
 
 
 @contextlib.contextmanager
