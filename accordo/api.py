@@ -36,6 +36,7 @@ from hipscope.analysis.profilers.emulator import run_emulated
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.system.places import named
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program, compile_device
 from hipscope.analysis.toolchain.code_object import (
     CodeObject,
@@ -67,7 +68,7 @@ def capture(
     UsageError when it is not launched, BuildFailed, ProgramFailed, MissingTool. What was recorded is removed at the
     end.
     """
-    run, path = run or Run(), Path(program).absolute()
+    run, path = run or Run(), named(Path(program))
     if not path.exists():
         raise UsageError(f"{program}: no such file")
     settings = config or resolve_config(path)
@@ -107,7 +108,7 @@ def replay(
     `code` is a source, a program or a code object. `seed` orders the waves.
     """
     chosen = recording.dispatches[dispatch]
-    path = chosen.code_object if code is None else code_object_of(recording, Path(code).absolute()).path
+    path = chosen.code_object if code is None else code_object_of(recording, named(Path(code))).path
     return replay_dispatch(
         recording.tool, ReplayRequest(chosen, path, recording.work / f"replay_{seed}", seed=seed)
     )
@@ -126,7 +127,7 @@ def compare(
     `exact` asks for the same bits. `tolerances` are by name of the argument. `signature` says what the parameters are
     where that is not what the recorded source says; those of a binary are called `arg1`, `arg2`, ...
     """
-    compiled = code_object_of(recording, Path(candidate).absolute())
+    compiled = code_object_of(recording, named(Path(candidate)))
     for dispatch in recording.dispatches:
         if (why := _unlike(recording.code.kernels[dispatch.kernel], compiled)) is not None:
             return Verdict(outcome="different", reason=f"Not equivalent: {why}.")

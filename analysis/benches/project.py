@@ -26,6 +26,7 @@ from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.system.directories import cache_directory, write_atomically
+from hipscope.analysis.system.places import place_of
 from hipscope.analysis.toolchain.build import source_command
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.libclang import units_for
@@ -33,6 +34,7 @@ from hipscope.analysis.toolchain.project import (
     Project,
     file_settings,
     read_source,
+    resolve_config,
     resolve_project,
     settings_directory,
 )
@@ -60,7 +62,7 @@ def resolve_benched(
 
     `bench` names one, also in a file with `main`. Raises UsageError, and MissingTool without a compiler or libclang.
     """
-    run, target = run or Run(), target.absolute()
+    run, target = run or Run(), place_of(target, CONFIG_FILE).path
     file = _file_of_benches(target, config, run, asked=bench is not None)
     if file is None:
         if bench is not None:
@@ -178,10 +180,10 @@ def _only_file(directory: Path, config: Config | None, run: Run, *, asked: bool)
         if p.suffix in PROGRAM_SUFFIXES + HEADER_SUFFIXES and p.is_file()
     ]
     texts = {p: run.texts.text(p) or "" for p in files}
-    settings = file_settings(directory / CONFIG_FILE, config)
+    settings = config if config is not None else resolve_config(directory)
     if not asked and (settings.build is not None or any(has_main(t) for t in texts.values())):
         return None
-    home = settings_directory(directory / CONFIG_FILE)
+    home = settings_directory(directory)
     named = {Path(home / b.file).resolve() for b in settings.bench} if home is not None else set()
     found = sorted({p for p, t in texts.items() if has_benches(t)} | {p for p in named if p.is_file()})
     if len(found) > 1:

@@ -52,6 +52,7 @@ from hipscope.analysis.toolchain.project import Project, check_source, decode_so
 DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
 _DEFAULT_FLAGS = ("-std=c++17", "-O3")
 Side = Literal["device", "host", "bitcode"]
+_DEVICE_MARKS = (b"__global__", b"<<<")  # kernels, launches of kernels
 _DEPENDENCIES = "dependencies.d"
 _OUTPUT: dict[Side, str] = {"device": "device.co", "host": "host.o", "bitcode": "device.bc"}
 _DEVICE_ONLY = ("--offload-device-only", "--no-gpu-bundle-output")
@@ -115,7 +116,9 @@ def build_program(
     for path, data in run.texts.unsaved.items():
         _check_text(project, path, data)
     if project.build_kind == "command":
-        return _from_tree(project, toolchain, build_in_tree(project, toolchain, run, confined=confined))
+        tree = build_in_tree(project, toolchain, run, confined=confined)
+        _check_asked(project, tree, run.texts)
+        return _from_tree(project, toolchain, tree)
     assert project.main_source is not None
     unit = _single_unit(project, project.main_source)
     host_side = _Order(project, toolchain, unit, "host", run.texts, run.cancel, confined)
@@ -342,12 +345,31 @@ def _compiled_file(project: Project, tree: BuildTree, source: Path) -> Path:
         )
     found = _reading(tree, source)
     if not found:
-        compiled = ", ".join(sorted(unit.name for unit in tree.units)[:4])
-        raise UsageError(
-            f"{source}: the build command compiled neither this file nor one that includes it",
-            f"it compiled {compiled}" + (", ..." if len(tree.units) > 4 else ""),
-        )
+        raise _not_compiled(source, tree)
     return project.main_source if project.main_source in found else min(found)
+
+
+def _check_asked(project: Project, tree: BuildTree, texts: SourceTexts) -> None:
+    """Raises UsageError for a file with GPU code that lies in a project whose build does not compile it.
+
+    The program would be another one. A file of host code may be compiled by what no wrapper stands for.
+    """
+    asked = project.main_source
+    if asked is None or not tree.units:
+        return
+    text = texts.read(asked) or b""
+    if any(mark in text for mark in _DEVICE_MARKS) and not _reading(tree, asked):
+        raise _not_compiled(asked, tree, f"; name {project.directory} to have what it builds")
+
+
+def _not_compiled(source: Path, tree: BuildTree, advice: str = "") -> UsageError:
+    compiled = ", ".join(sorted(unit.name for unit in tree.units)[:4]) + (
+        ", ..." if len(tree.units) > 4 else ""
+    )
+    return UsageError(
+        f"{source}: the build command compiled neither this file nor one that includes it",
+        f"it compiled {compiled}{advice}",
+    )
 
 
 def _reading(tree: BuildTree, file: Path) -> list[Path]:

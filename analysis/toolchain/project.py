@@ -14,6 +14,7 @@ from typing import Literal
 from hipscope.analysis.config import CONFIG_FILE, Config, load_config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.places import place_of
 from hipscope.analysis.toolchain.build_files import advice
 from hipscope.analysis.toolchain.run_command import with_arguments
 from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
@@ -74,18 +75,19 @@ def resolve_project(
 ) -> Project:
     """The project that a file or a directory belongs to, as it is in the given texts.
 
-    A `hipscope.toml` beside the target or above it decides (as far up as the repository it is in). Without one, or
-    without `build` in it, the program is a single source file. `config` replaces what would be read from disk.
+    A `hipscope.toml` beside the target or above it decides (as far up as the repository it is in), where the target
+    really lies: `..` and links lead there. Without one, or without `build` in it, the program is a single source file.
+    `config` replaces what would be read from disk.
     `program_args` stand in place of those of `args` and of `run`.
     Raises `UsageError`: no such file, no `main`, several, empty, or not text.
     """
-    target, texts = target.absolute(), texts or SourceTexts()
+    texts, place = texts or SourceTexts(), place_of(target, CONFIG_FILE)
+    target, home = place.path, place.holder
     if not target.exists():
         raise UsageError(f"{target}: no such file or directory")
     if not (target.is_file() or target.is_dir()):
         raise UsageError(f"{target}: neither a file nor a directory")
     start = target if target.is_dir() else target.parent
-    home = _config_directory(start)
     settings = config if config is not None else load_config(home or start)
     arguments = tuple(program_args) or tuple(settings.args)
     if settings.build is not None:
@@ -93,6 +95,9 @@ def resolve_project(
             run = with_arguments(settings.run, program_args)
             settings, arguments = settings.model_copy(update={"run": run}), ()
         root = home or start
+        if any(".." in Path(name).parts for name in settings.source_dirs):
+            # The copies of these folders lie to each other as their names say: no link may stand in between.
+            root, target = root.resolve(), target.resolve()
         main = target if target.is_file() else None
         if main is not None:
             read_source(main, texts)
@@ -116,14 +121,14 @@ def file_settings(file: Path, config: Config | None = None) -> Config:
 
     Raises UsageError.
     """
-    home = settings_directory(file)
-    settings = config if config is not None else load_config(home or file.parent)
-    return _with_flags_for(file, home, settings)
+    place = place_of(file, CONFIG_FILE)
+    settings = config if config is not None else load_config(place.holder or place.path.parent)
+    return _with_flags_for(place.path, place.holder, settings)
 
 
-def settings_directory(file: Path) -> Path | None:
-    """Where the `hipscope.toml` is that decides about a file; None when there is none."""
-    return _config_directory(file.absolute().parent)
+def settings_directory(target: Path) -> Path | None:
+    """Where the `hipscope.toml` is that decides about a file or directory; None when there is none."""
+    return place_of(target, CONFIG_FILE).holder
 
 
 def _with_flags_for(file: Path, home: Path | None, settings: Config) -> Config:
@@ -134,8 +139,9 @@ def _with_flags_for(file: Path, home: Path | None, settings: Config) -> Config:
 
 def resolve_config(target: Path) -> Config:
     """The settings that apply to a file or directory, the defaults when there is no hipscope.toml."""
-    start = target.absolute() if target.is_dir() else target.absolute().parent
-    return load_config(_config_directory(start) or start)
+    place = place_of(target, CONFIG_FILE)
+    start = place.path if place.path.is_dir() else place.path.parent
+    return load_config(place.holder or start)
 
 
 def read_source(path: Path, texts: SourceTexts) -> str:
@@ -187,16 +193,6 @@ def _folders(home: Path, config: Config) -> tuple[Path, ...]:
     if all(path.is_relative_to(home) for path in named):
         return ()
     return tuple(sorted(p for p in named if not any(p != q and p.is_relative_to(q) for q in named)))
-
-
-def _config_directory(start: Path) -> Path | None:
-    """The nearest directory with a hipscope.toml, not looking above the repository that `start` is in."""
-    for directory in (start, *start.parents):
-        if (directory / CONFIG_FILE).is_file():
-            return directory
-        if (directory / ".git").exists():
-            return None
-    return None
 
 
 def _found_from(home: Path, source_directory: Path, flags: Sequence[str]) -> list[str]:

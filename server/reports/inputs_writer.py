@@ -13,6 +13,7 @@ from pathlib import Path
 from hipscope.analysis.config import CONFIG_FILE
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.file_digests import file_digest
+from hipscope.analysis.system.places import place_of
 from hipscope.analysis.toolchain.compile_commands import DATABASE, cmake_reply
 from hipscope.analysis.toolchain.project import Project
 
@@ -53,12 +54,7 @@ def _settings(project: Project) -> Iterator[Path]:
 
 def _nearest(start: Path, name: str) -> Path:
     """The file of that name in a directory or above it, as far up as the repository; else where it would be."""
-    for directory in (start, *start.parents):
-        if (directory / name).is_file():
-            return directory / name
-        if (directory / ".git").exists():
-            break
-    return start / name
+    return (place_of(start, name).holder or start) / name
 
 
 def _beside(project: Project) -> Iterator[Path]:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
+from hipscope.analysis.system.places import place_of
 from hipscope.server.edit.positions import LineMap, digest
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
 
@@ -342,7 +343,7 @@ def has_bench(path: Path, text: str) -> bool:
     """Whether there is a bench for a file with this text: in a comment, or in the nearest `hipscope.toml`."""
     if has_benches(text):
         return True
-    home = next((folder for folder in path.parents if (folder / "hipscope.toml").is_file()), None)
+    home = place_of(path, "hipscope.toml").holder
     benches = _settings(home / "hipscope.toml").get("bench", []) if home is not None else []
     return home is not None and any(
         isinstance(bench, dict) and (home / str(bench.get("file"))).resolve() == path for bench in benches

@@ -226,6 +226,14 @@ class TestBuildCommand:
         assert "neither this file nor one that includes it" in caught.value.message
         assert "main.hip" in str(caught.value.hint)
 
+    def test_a_file_with_kernels_that_the_build_leaves_out_is_not_taken_for_its_program(
+        self, spread: Path, toolchain: Toolchain
+    ) -> None:
+        with pytest.raises(UsageError, match=r"main\.cu: .* neither this file nor one that includes it"):
+            build_program(resolve_project(spread / "cuda" / "main.cu"), toolchain)
+        for name in ("hip/main.hip", "shared dir/kernel.h"):
+            assert build_program(resolve_project(spread / name), toolchain).units
+
     def test_variables_of_the_settings_stand_behind_what_the_build_needs(
         self, made: Path, toolchain: Toolchain
     ) -> None:

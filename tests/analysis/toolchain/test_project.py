@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.benches.project import resolve_benched
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.toolchain.project import resolve_project
+from hipscope.analysis.toolchain.project import file_settings, resolve_config, resolve_project
 from hipscope.analysis.toolchain.source_files import has_main
 
 MAIN = "int main() { return 0; }\n"
@@ -41,6 +42,66 @@ def test_a_build_command_makes_a_command_project_also_for_a_file_below(tmp_path:
         project = resolve_project(target)
         assert (project.build_kind, project.root) == ("command", tmp_path)
         assert project.sources == (tmp_path / "src" / "k.hip",)
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `victim.hip` and the project projA, which is the current directory, and with links into it."""
+    for name in ("victim.hip", "projA/main.hip", "projA/src/k.hip"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(MAIN)
+    (tmp_path / "projA" / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+    (tmp_path / "projA" / "out").symlink_to("..")
+    (tmp_path / "work").symlink_to("projA")
+    (tmp_path / "k.hip").symlink_to("projA/src/k.hip")
+    monkeypatch.chdir(tmp_path / "projA")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "../victim.hip",
+        "src/../../victim.hip",
+        "../projA/../victim.hip",
+        "out/victim.hip",
+        "../work/../victim.hip",
+    ],
+)
+def test_apply_to_victim_hip_beside_a_project_is_not_about_its_main_hip(beside: Path, given: str) -> None:
+    for project in (resolve_project(Path(given)), resolve_benched(Path(given))):
+        assert (project.build_kind, project.home) == ("single", None)
+        assert project.main_source is not None
+        assert project.main_source.samefile(beside / "victim.hip")
+        assert ".." not in project.main_source.parts
+    assert resolve_config(Path(given)).build is None
+    assert file_settings(Path(given)).build is None
+
+
+@pytest.mark.parametrize(
+    "given", ["src/k.hip", "../projA/src/k.hip", "../k.hip", "src/../main.hip", ".", "src/.."]
+)
+def test_a_source_of_the_project_belongs_to_it_by_any_name(beside: Path, given: str) -> None:
+    project = resolve_project(Path(given))
+    assert (project.build_kind, project.directory) == ("command", beside / "projA")
+    assert project.main_source is None or project.main_source.is_relative_to(beside / "projA")
+
+
+def test_a_project_behind_a_link_keeps_the_name_that_it_was_given(beside: Path) -> None:
+    project = resolve_project(beside / "work" / "src" / "k.hip")
+    assert (project.directory, project.main_source) == (beside / "work", beside / "work" / "src" / "k.hip")
+
+
+def test_a_project_behind_a_link_finds_the_folders_beside_it(beside: Path) -> None:
+    home = beside / "deep" / "projB"
+    (home.parent / "common").mkdir(parents=True)
+    home.mkdir()
+    (home.parent / "common" / "c.hip").write_text(MAIN)
+    (home / "hipscope.toml").write_text('build = "make"\nrun = "./app"\nsource_dirs = [".", "../common"]\n')
+    (beside / "linked").symlink_to(home)
+    project = resolve_project(beside / "linked")
+    assert (project.root, project.directory) == (home.parent, home)
+    assert project.sources == (home.parent / "common" / "c.hip",)
 
 
 def test_a_config_above_the_repository_is_not_used(tmp_path: Path) -> None:

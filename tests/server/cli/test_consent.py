@@ -33,3 +33,15 @@ def test_a_consent_is_shown_and_taken_back_for_its_project_only(
     assert has_consent(tmp_path / "two", model)
     nothing = CliRunner().invoke(app, ["consent", str(tmp_path / "one")])
     assert "nothing of" in nothing.output
+
+
+def test_a_source_beside_the_current_project_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "projA").mkdir()
+    (tmp_path / "projA" / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
+    (tmp_path / "victim.hip").write_text("int main() { return 0; }\n")
+    monkeypatch.chdir(tmp_path / "projA")
+    shown = CliRunner().invoke(app, ["consent", "../victim.hip"])
+    assert shown.output == f"nothing of {tmp_path} may be sent to a language model\n"
