@@ -195,11 +195,31 @@ class DeviceLayout(NamedTuple):
         return self.compute_units * self.simds_per_cu
 
 
-class Device(_Record):
-    """The GPU the profile is of. What neither the capture nor the device table knows is None."""
+class Ceiling(_Record):
+    """The most of something that a device does in a second, and who says so.
 
-    name: str
-    arch: str
+    `per_s` is what to compare with. `peak_per_s` is what its units and clock come to where `per_s` was measured.
+    """
+
+    per_s: float
+    basis: Literal["measured", "data sheet", "computed"]
+    source: str
+    peak_per_s: float | None = None
+
+
+class Device(_Record):
+    """The GPU the profile is of; what is not known of it is None, and no other device's number stands in for it.
+
+    A CU of NVIDIA's is an SM, a SIMD one of its schedulers. `vgprs_per_lane` are those of a wave of `wave_size`, of
+    both kinds where they share a file (`unified_registers`). `cus_per_workgroup` is 2 where a workgroup runs on the CUs
+    of a WGP. `sgpr_limit`: scalar registers can limit the waves. `barriers_per_cu` are workgroups of several waves,
+    `groups_per_cu` any. `partition` is the mode (CPX, ...) when the device is a part of a GPU. `ceilings`: by level of
+    memory (`hbm`, `mall`, `l2`, `l1`, `lds`) in bytes, by unit and data type (`vector_f32`, `matrix_bf16`, `sparse_f8`)
+    in operations, `issue` and `valu` in instructions; the four peaks before it are computed or of data sheets.
+    """
+
+    name: str = "unknown device"
+    arch: str = ""
     compute_units: int | None = None
     simds_per_cu: int | None = None
     xcds: int | None = None
@@ -208,12 +228,20 @@ class Device(_Record):
     max_waves_per_simd: int | None = None
     vgprs_per_lane: int | None = None
     vgpr_granule: int | None = None
+    unified_registers: bool | None = None
+    sgpr_limit: bool | None = None
     lds_bytes: int | None = None
     lds_granule: int | None = None
+    lds_reserved: int = 0
+    cus_per_workgroup: int = 1
+    barriers_per_cu: int | None = None
+    groups_per_cu: int | None = None
+    partition: str | None = None
     hbm_bytes_per_s: float | None = None
     l2_bytes_per_s: float | None = None
     flops_fp32: float | None = None
     flops_fp64: float | None = None
+    ceilings: Mapping[str, Ceiling] = Field(default_factory=dict)
 
     @property
     def layout(self) -> DeviceLayout | None:

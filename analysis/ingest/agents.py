@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.tables import integer, read_rows
 
 
@@ -19,15 +20,7 @@ class Agent:
 
     node: int | None
     logical_node: int | None
-    arch: str
-    product: str
-    compute_units: int | None
-    simds_per_cu: int | None
-    xcds: int | None
-    clock_mhz: int | None
-    max_waves_per_simd: int | None
-    wave_size: int | None
-    lds_bytes: int | None
+    facts: DeviceFacts
 
 
 def read_agents(path: Path) -> list[Agent]:
@@ -41,15 +34,18 @@ def read_agents(path: Path) -> list[Agent]:
             Agent(
                 node=integer(row, "Node_Id"),
                 logical_node=integer(row, "Logical_Node_Id"),
-                arch=row.get("Name", ""),
-                product=row.get("Product_Name", ""),
-                compute_units=_positive(integer(row, "Cu_Count")),
-                simds_per_cu=_positive(integer(row, "Simd_Per_Cu")),
-                xcds=_positive(integer(row, "Num_Xcc")),
-                clock_mhz=_positive(integer(row, "Max_Engine_Clk_Fcompute")),
-                max_waves_per_simd=_positive(integer(row, "Max_Waves_Per_Simd")),
-                wave_size=_positive(integer(row, "Wave_Front_Size")),
-                lds_bytes=None if not lds else lds * 1024,
+                facts=DeviceFacts(
+                    arch=row.get("Name") or None,
+                    product=row.get("Product_Name") or None,
+                    chip=_positive(integer(row, "Device_Id")),
+                    compute_units=_positive(integer(row, "Cu_Count")),
+                    simds_per_cu=_positive(integer(row, "Simd_Per_Cu")),
+                    xcds=_positive(integer(row, "Num_Xcc")),
+                    clock_mhz=_positive(integer(row, "Max_Engine_Clk_Fcompute")),
+                    max_waves_per_simd=_positive(integer(row, "Max_Waves_Per_Simd")),
+                    wave_size=_positive(integer(row, "Wave_Front_Size")),
+                    lds_bytes=None if not lds else lds * 1024,
+                ),
             )
         )
     return agents

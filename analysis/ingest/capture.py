@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hipscope.analysis.devices import device_of_agent, find_device
+from hipscope.analysis.devices import DeviceFacts, device_of, find_device
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.ingest.agents import Agent, find_agent, read_agents
 from hipscope.analysis.ingest.launches import (
@@ -402,7 +402,7 @@ def _device(sidecar: Mapping[str, Any], agents: Sequence[Agent], launches: Seque
     if "device" in sidecar and sidecar.get("source") == Source.EMULATOR:
         return find_device(str(sidecar["device"]))
     agent = find_agent(agents, launches[0].agent if launches else "")
-    return device_of_agent(agent)
+    return device_of(DeviceFacts() if agent is None else agent.facts)
 
 
 class _Sources:

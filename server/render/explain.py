@@ -253,7 +253,14 @@ def occupancy_rows(occupancy: Occupancy | None) -> list[tuple[str, str]]:
     waves, most = occupancy.theoretical, occupancy.maximum
     text = f"{bar(waves / most).rstrip()} {waves:g} of {most:g} waves per SIMD"
     rows = [("occupancy", f"{text}, limited by {occupancy.limiter}" if waves < most else text)]
-    launched, achieved = occupancy.launched, occupancy.achieved
+    step, launched, achieved = occupancy.next_step, occupancy.launched, occupancy.achieved
+    if step is not None:
+        rows.append(
+            (
+                "next step",
+                f"{step.now:,} -> {step.then:,} {step.resource} gives {step.waves:g} waves per SIMD",
+            )
+        )
     if launched is not None and launched < waves:
         rows.append(("launched", f"{three(launched)} waves per SIMD: the largest launch fills no more"))
     if achieved is not None:

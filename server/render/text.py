@@ -323,7 +323,8 @@ def _print_captures(report: Report, console: Console) -> None:
 def _print_header(report: Report, console: Console) -> None:
     device = report.device
     units = f"{device.compute_units} CUs" if device.compute_units else "CUs unknown"
-    line = Text(device.name, "bold") + Text(f" ({device.arch}, {units})" if device.arch else f" ({units})")
+    known = ", ".join(part for part in (device.arch, device.partition, units) if part)
+    line = Text(device.name, "bold") + Text(f" ({known})")
     line += Text(
         f"  {report.provenance}, {report.source}",
         "bold yellow" if report.provenance == "modelled" else "green",

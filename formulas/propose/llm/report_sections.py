@@ -66,13 +66,23 @@ class Section:
 def device(profile: Profile) -> Section:
     """The GPU in the numbers that decide how a kernel should look."""
     d = profile.device
-    text = (
-        f"{d.name} ({d.arch}): {d.compute_units} CUs in {d.xcds} XCDs, {d.simds_per_cu} SIMDs per CU, up to "
-        f"{d.max_waves_per_simd} waves per SIMD, {d.wave_size} lanes per wave, {d.vgprs_per_lane} VGPRs per lane and "
-        f"SIMD in steps of {d.vgpr_granule}, {d.lds_bytes} bytes of LDS per CU, {d.clock_mhz:g} MHz, "
-        f"HBM {_rate(d.hbm_bytes_per_s, 'B/s')}, fp32 {_rate(d.flops_fp32, 'flop/s')}, "
-        f"fp64 {_rate(d.flops_fp64, 'flop/s')}. All numbers below are {profile.provenance}."
+    xcds = "" if d.xcds is None else f" in {d.xcds} XCDs"
+    steps = "" if d.vgpr_granule is None else f" in steps of {d.vgpr_granule}"
+    known = (
+        (d.compute_units, f"{d.compute_units} CUs{xcds}"),
+        (d.simds_per_cu, f"{d.simds_per_cu} SIMDs per CU"),
+        (d.max_waves_per_simd, f"up to {d.max_waves_per_simd} waves per SIMD"),
+        (d.wave_size, f"{d.wave_size} lanes per wave"),
+        (d.vgprs_per_lane, f"{d.vgprs_per_lane} VGPRs per lane and SIMD{steps}"),
+        (d.lds_bytes, f"{d.lds_bytes} bytes of LDS per CU"),
+        (d.clock_mhz, f"{d.clock_mhz or 0:g} MHz"),
+        (d.hbm_bytes_per_s, f"HBM {_rate(d.hbm_bytes_per_s, 'B/s')}"),
+        (d.flops_fp32, f"fp32 {_rate(d.flops_fp32, 'flop/s')}"),
+        (d.flops_fp64, f"fp64 {_rate(d.flops_fp64, 'flop/s')}"),
     )
+    facts = ", ".join(words for value, words in known if value is not None) or "nothing more is known of it"
+    name = f"{d.name} ({d.arch})" if d.arch else d.name
+    text = f"{name}: {facts}. All numbers below are {profile.provenance}."
     return Section("device", "Device", (Row(0, text),), required=True)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
@@ -21,8 +21,24 @@ Provenance = Literal["measured", "modelled"]
 
 
 @dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The most of something in a second: `per_s` is compared with; `peak_per_s`, where `per_s` was measured, is the sum
+    of its units.
+    """
+
+    per_s: float
+    basis: str
+    source: str
+    peak_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Device:
-    """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second; None is unknown."""
+    """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second; None is unknown.
+
+    `partition` is the mode (CPX, ...) when it is a part of a GPU. `ceilings`: the most per second by level of memory,
+    by unit and data type; measured ones win over those of data sheets and computed ones.
+    """
 
     name: str
     arch: str
@@ -40,6 +56,8 @@ class Device:
     l2_bytes_per_s: float | None
     flops_fp32: float | None
     flops_fp64: float | None
+    partition: str | None = None
+    ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +132,21 @@ class Roofline:
 
 
 @dataclass(frozen=True, slots=True)
+class NextStep:
+    """`now` of `resource` (VGPRs, AGPRs, SGPRs, LDS bytes) down to `then` gives `waves` per SIMD."""
+
+    resource: str
+    now: int
+    then: int
+    waves: float
+
+
+@dataclass(frozen=True, slots=True)
 class Occupancy:
     """Waves per SIMD: what the resources allow (`limits` by resource), what the largest launch fills, and the mean.
 
-    `filled` is the part of the lanes of these waves that have a work-item.
+    `filled` is the part of the lanes of these waves that have a work-item. `next_step` is the least of one resource
+    that must go for more waves.
     """
 
     theoretical: float
@@ -127,6 +156,7 @@ class Occupancy:
     launched: float | None
     achieved: float | None
     filled: float
+    next_step: NextStep | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,9 @@ def test_spills_are_worth_their_issue_and_their_waits() -> None:
 def test_a_kernel_just_above_a_step_of_occupancy_is_told_what_one_wave_more_needs() -> None:
     # 136 registers: 3 waves; 128 would give 4. 9200 of 10000 cycles wait, for memory
     # or for the instruction before: a quarter of that could be filled.
-    profile = profile_of(waiting_load(7600), other(2000), bound_by="latency", resources=Resources(vgprs=136))
+    profile = profile_of(
+        waiting_load(7600), other(2000), bound_by="latency", resources=Resources(vgprs=136, lds_bytes=0)
+    )
     finding = only(profile, "registerPressure")
     assert finding is not None
     assert finding.share == pytest.approx(0.92 * (1 - 3 / 4))
@@ -124,7 +126,11 @@ def test_a_kernel_just_above_a_step_of_occupancy_is_told_what_one_wave_more_need
 )
 def test_registers_that_cost_nothing_are_not_reported(vgprs: int, bound_by: str, groups: int) -> None:
     profile = profile_of(
-        waiting_load(7600), other(2000), bound_by=bound_by, groups=groups, resources=Resources(vgprs=vgprs)
+        waiting_load(7600),
+        other(2000),
+        bound_by=bound_by,
+        groups=groups,
+        resources=Resources(vgprs=vgprs, lds_bytes=0),
     )
     assert only(profile, "registerPressure") is None
 
@@ -415,7 +421,7 @@ def test_idle_lanes_are_said_where_filling_them_saves_nothing_yet(size: int, tim
 
 def test_waves_that_wait_fill_a_round_up_to_the_occupancy() -> None:
     # 8 waves per SIMD of 4 SIMDs: 8 workgroups of 4 waves on each CU at once, so 305 are one round.
-    profile = profile_of(groups=305, bound_by="latency", resources=Resources(vgprs=64))
+    profile = profile_of(groups=305, bound_by="latency", resources=Resources(vgprs=64, lds_bytes=0))
     assert only(profile, "launchConfig") is None
 
 
@@ -453,7 +459,7 @@ COUNTED = {
 @pytest.mark.parametrize("formula", COUNTED)
 def test_a_finding_from_counters_is_one_of_the_kernel(formula: str) -> None:
     counters, share = COUNTED[formula]
-    finding = only(profile_of(counters=counters, resources=Resources(vgprs=136)), formula)
+    finding = only(profile_of(counters=counters, resources=Resources(vgprs=136, lds_bytes=0)), formula)
     assert finding is not None
     assert finding.share == pytest.approx(share)
     assert (finding.file, finding.line) == ("", 0)
@@ -464,7 +470,7 @@ def test_a_finding_from_counters_is_one_of_the_kernel(formula: str) -> None:
 )
 def test_a_missing_counter_is_no_finding(formula: str, missing: str) -> None:
     counters = {name: value for name, value in COUNTED[formula][0].items() if name != missing}
-    found = only(profile_of(counters=counters, resources=Resources(vgprs=136)), formula)
+    found = only(profile_of(counters=counters, resources=Resources(vgprs=136, lds_bytes=0)), formula)
     # Waits only cap what the LDS counters say.
     assert found is None
 
@@ -548,7 +554,7 @@ def uneven(part: float, time_ns: float = 1e5, groups: int = 304, *instructions: 
         time_ns=time_ns,
         groups=groups,
         counters=waves,
-        resources=Resources(vgprs=32),
+        resources=Resources(vgprs=32, lds_bytes=0),
         bound_by="latency",
     )
 
