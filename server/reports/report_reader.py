@@ -18,6 +18,18 @@ _WORKER = "the worker's report"
 _FIRST = "hipscope.profile/1"
 # What the first version did not have: no capture was opened with it.
 _SINCE_FIRST: Mapping[str, Any] = {"captures": [], "parts": [], "notes": [], "copies": {}}
+# What it did not say of a GPU and of an occupancy. Its workgroups ran on one CU.
+_DEVICE_SINCE: Mapping[str, Any] = {
+    "unified_registers": None,
+    "sgpr_limit": None,
+    "lds_reserved": 0,
+    "cus_per_workgroup": 1,
+    "barriers_per_cu": None,
+    "groups_per_cu": None,
+    "partition": None,
+    "ceilings": {},
+}
+_OCCUPANCY_SINCE: Mapping[str, Any] = {"next_step": None}
 
 
 def read_report(data: object, where: str = _WORKER) -> Report:
@@ -52,13 +64,24 @@ def upgraded(data: object) -> object:
     kernels = data.get("kernels")
     changed = [_kernel(k) for k in kernels] if isinstance(kernels, list) else kernels
     present = {"kernels": changed} if "kernels" in data else {}
+    if "device" in data:
+        present["device"] = _with(data["device"], _DEVICE_SINCE)
     return {**_SINCE_FIRST, **data, **present, "schema": PROFILE_SCHEMA}
 
 
 def _kernel(kernel: object) -> object:
-    if not isinstance(kernel, dict) or not isinstance(kernel.get("lines"), list):
+    if not isinstance(kernel, dict):
         return kernel
-    return {**kernel, "lines": [_line(line) for line in kernel["lines"]]}
+    changed = dict(kernel)
+    if "occupancy" in kernel:
+        changed["occupancy"] = _with(kernel["occupancy"], _OCCUPANCY_SINCE)
+    if isinstance(kernel.get("lines"), list):
+        changed["lines"] = [_line(line) for line in kernel["lines"]]
+    return changed
+
+
+def _with(record: object, since: Mapping[str, Any]) -> object:
+    return {**since, **record} if isinstance(record, dict) else record
 
 
 def _line(line: object) -> object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
@@ -36,8 +36,10 @@ class Ceiling:
 class Device:
     """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second; None is unknown.
 
-    `partition` is the mode (CPX, ...) when it is a part of a GPU. `ceilings`: the most per second by level of memory,
-    by unit and data type; measured ones win over those of data sheets and computed ones.
+    `unified_registers`: both kinds share a file; `sgpr_limit`: scalar ones can limit the waves. `lds_reserved` is what
+    the system takes of each workgroup, whose waves run on `cus_per_workgroup` CUs; a CU holds `barriers_per_cu` of
+    several waves and `groups_per_cu` of any. `partition` is the mode (CPX, ...) of a part of a GPU. `ceilings`: most
+    per second, by level of memory, by unit and data type; measured ones win over those of data sheets and computed ones.
     """
 
     name: str
@@ -56,8 +58,14 @@ class Device:
     l2_bytes_per_s: float | None
     flops_fp32: float | None
     flops_fp64: float | None
-    partition: str | None = None
-    ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
+    unified_registers: bool | None
+    sgpr_limit: bool | None
+    lds_reserved: int
+    cus_per_workgroup: int
+    barriers_per_cu: int | None
+    groups_per_cu: int | None
+    partition: str | None
+    ceilings: Mapping[str, Ceiling]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +164,7 @@ class Occupancy:
     launched: float | None
     achieved: float | None
     filled: float
-    next_step: NextStep | None = None
+    next_step: NextStep | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ __global__ void turn(const float* in, float* out, int width) {
 }"""
 
 DEVICE = Device(
-    name="MI300X", arch="gfx942", compute_units=304, simds_per_cu=4, xcds=8, clock_mhz=2100, max_waves_per_simd=8,
+    name="MI300X", arch="gfx942", compute_units=304, simds_per_cu=4, xcds=8, clock_mhz=2100, wave_size=64,
+    max_waves_per_simd=8, unified_registers=True, sgpr_limit=True, barriers_per_cu=16,
     vgprs_per_lane=512, vgpr_granule=8, lds_bytes=65536, lds_granule=512, hbm_bytes_per_s=5.3e12, flops_fp32=163.4e12,
     flops_fp64=81.7e12,
 )  # fmt: skip
