@@ -21,6 +21,7 @@ from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.system.amd_gpu import find_amd_gpus
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.python_packages import install_extra
+from hipscope.analysis.system.stale_variables import stale_variables
 from hipscope.analysis.toolchain.discovery import (
     Toolchain,
     find_toolchain,
@@ -63,6 +64,7 @@ def examine(config: Config, env: Mapping[str, str] = os.environ) -> list[Tool]:
         toolchain, problem = None, error
     return [
         _python(),
+        *_stale_variables(env),
         *_compiler_rows(config, toolchain, problem),
         *_emulator_rows(),
         _gpu(),
@@ -83,6 +85,21 @@ def works(rows: Sequence[Tool]) -> bool:
 
 def _python() -> Tool:
     return Tool("hipscope", "ok", sys.prefix, _package_version("hipscope"), "this program", "")
+
+
+def _stale_variables(env: Mapping[str, str]) -> list[Tool]:
+    """Variables of ROCm that lead nowhere: no program that hipscope starts sees them."""
+    return [
+        Tool(
+            name,
+            "optional",
+            "",
+            "",
+            "nothing: programs are started without it",
+            f"unset {name}   # it {what}",
+        )
+        for name, what in stale_variables(env).items()
+    ]
 
 
 def _compiler_rows(config: Config, toolchain: Toolchain | None, problem: HipscopeError | None) -> list[Tool]:

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from typing import IO
 
 from hipscope.analysis.errors import Cancelled, HipscopeError, MissingTool
+from hipscope.analysis.system.stale_variables import without_stale
 
 DEFAULT_MAX_OUTPUT = 16 * 1024 * 1024
 # Imported rather than run as a file, so that it is compiled once. Its folder comes last: nothing in there may hide a
@@ -150,8 +151,8 @@ def run_process(
 ) -> Completed:
     """Run `argv` to its end, or to `timeout` seconds, and return what it printed.
 
-    Without `given` streams its input is empty. Keys and tokens of our own environment never reach it. `truncated` says
-    when there was more output than is kept.
+    Without `given` streams its input is empty. Keys and tokens of our own environment never reach it, nor
+    variables that say wrongly where ROCm is. `truncated` says when there was more output than is kept.
 
     Raises `MissingTool` when the program cannot be found, `Cancelled` when `cancel` is set, `HipscopeError` when it
     cannot be started; the process tree is gone in every case.
@@ -159,7 +160,7 @@ def run_process(
     given = given or ProcessStreams()
     interrupt = given.attached_until
     arguments = tuple(os.fspath(a) for a in argv)
-    variables = without_secrets(os.environ if env is None else env)
+    variables = without_stale(without_secrets(os.environ if env is None else env))
     directory = os.fspath(cwd) if cwd is not None else os.getcwd()
     executable = _find(arguments[0], directory, variables)
     if cancel is not None and cancel.is_set():

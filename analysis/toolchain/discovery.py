@@ -320,9 +320,7 @@ def _check(toolchain: Toolchain) -> Toolchain:
     try:
         status = toolchain.clang.stat()
     except OSError as error:
-        raise MissingTool(
-            f"cannot run {toolchain.clang}: {error.strerror}", "run `hipscope doctor`"
-        ) from error
+        raise MissingTool(f"cannot run {toolchain.clang}: {error.strerror}", _remedy(toolchain)) from error
     return _asked(toolchain, status.st_mtime_ns, status.st_size)
 
 
@@ -361,7 +359,20 @@ def _asked(toolchain: Toolchain, _modified_ns: int, _size: int) -> Toolchain:
             f"unknown GPU architecture `{toolchain.arch}`: {toolchain.clang.name} ({version}) does not know it",
             "set `arch` in hipscope.toml, for example to gfx942",
         )
-    raise MissingTool(f"{toolchain.clang} cannot compile HIP: {reason}", "run `hipscope doctor`")
+    raise MissingTool(
+        f"{toolchain.clang} cannot compile HIP: {reason}", _remedy(replace(toolchain, version=version))
+    )
+
+
+def _remedy(toolchain: Toolchain) -> str:
+    """What to do about a compiler that is there and does not work."""
+    if toolchain.kind == "config":
+        return "correct `toolchain` in hipscope.toml"
+    if toolchain.kind == "rocm":
+        return f"reinstall the ROCm in {toolchain.rocm_path}, or name another one with ROCM_PATH"
+    number = toolchain.major
+    packages = [f"clang-{number}", f"lld-{number}", "rocm-device-libs", "libamdhip64-dev"]
+    return f"run: {install_command(['--reinstall', *packages])}"
 
 
 def _numbers(text: str) -> list[int]:

@@ -79,5 +79,5 @@ def _resource_directory(clang: Path, _modified_ns: int) -> Path:
     asked = run_process([clang, "-print-resource-dir"], timeout=_SECONDS)
     directory = Path(asked.stdout.decode("utf-8", "replace").strip())
     if not asked.ok or not directory.is_dir():
-        raise MissingTool(f"{clang} does not name the directory of its own headers", "run `hipscope doctor`")
+        raise MissingTool(f"{clang} does not name the directory of its own headers", "reinstall its packages")
     return directory

@@ -46,6 +46,12 @@ def test_a_missing_libclang_is_one_line_with_the_command_that_brings_it(
     assert row("libclang", rows).fix.startswith("pip install it  # no libclang beside /")
 
 
+def test_a_stale_hip_path_is_a_row_that_says_to_unset_it(cache: Path, tmp_path: Path) -> None:
+    rows = examine(Config(), {"PATH": "/nowhere", "HIP_PATH": str(tmp_path / "gone")})
+    assert row("HIP_PATH", rows).fix == f"unset HIP_PATH   # it is {tmp_path}/gone, which is no folder"
+    assert not any("hipscope doctor" in tool.fix for tool in rows)
+
+
 def test_every_row_says_what_it_enables_and_how_to_get_it(cache: Path) -> None:
     for tool in examine(Config(), {"PATH": "/nowhere"}):
         assert tool.enables

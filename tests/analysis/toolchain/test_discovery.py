@@ -64,6 +64,25 @@ def test_a_directory_that_is_no_rocm_is_passed_over(tmp_path: Path) -> None:
     assert discovery.rocm_clang(tmp_path) is None
 
 
+@pytest.mark.parametrize("variable", ["HIP_PATH", "ROCM_PATH"])
+@pytest.mark.parametrize("folder", ["gone", "empty"])
+def test_a_stale_hip_path_or_rocm_path_stops_nothing(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, folder: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv(variable, str(tmp_path / folder))
+    discovery._asked.cache_clear()
+    assert "clang version" in find_toolchain(Config()).version
+
+
+def test_a_compiler_that_fails_is_advised_about_without_the_doctor(tmp_path: Path) -> None:
+    says = "clang version 20.0.0\nclang++: error: cannot find HIP runtime"
+    fake_compiler(tmp_path / "rocm" / "llvm" / "bin", says, 1)
+    with pytest.raises(MissingTool) as caught:
+        find_toolchain(Config(), {"ROCM_PATH": str(tmp_path / "rocm")})
+    assert caught.value.hint == f"reinstall the ROCm in {tmp_path}/rocm, or name another one with ROCM_PATH"
+
+
 def test_nothing_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(discovery, "_LLVM_ROOT", tmp_path)
     monkeypatch.setattr(discovery, "system_device_libraries", lambda: None)
