@@ -52,10 +52,15 @@ class CannotWrite(HipscopeError):
 
 
 def of_the_system(error: OSError) -> HipscopeError | None:
-    """The failure that an error of the system means to the user: no room to write, or a file that is not ours."""
+    """The failure that an error of the system means to the user: no room to write, no more files,
+    or a file that is not ours."""
     where = f" '{error.filename}'" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # the last one: `ulimit -f`
         return CannotWrite(f"cannot write{where}: {error.strerror}")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return UsageError(
+            f"cannot open{where or ' another file'}: {error.strerror}", "raise the limit: `ulimit -n 1024`"
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and where:
         return UsageError(f"cannot use{where}: {error.strerror}")
     return None

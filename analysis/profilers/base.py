@@ -86,11 +86,19 @@ class MeasuringProfiler(Profiler):
 
 
 def program_failed(
-    completed: Completed, limit_s: float, missing: Callable[[], str | None] = lambda: None
+    completed: Completed,
+    limit_s: float,
+    missing: Callable[[], str | None] = lambda: None,
+    *,
+    no_kernel: bool = True,
 ) -> ProgramFailed:
-    """What to say about a program that ended badly; its output goes along. `missing`: what it lacks, a clause."""
+    """What to say about a program that ended badly; its output goes along. `missing`: what it lacks, a clause.
+
+    `no_kernel`: none of its kernels had ended.
+    """
     if completed.timed_out:
         message = f"the program did not end within {limit_s:g} s"
+        message += ", and no kernel had been launched and ended by then" if no_kernel else ""
         hint: str | None = "raise timeout_s in hipscope.toml, or give it a smaller input"
     elif completed.returncode < 0:
         message = f"the program was ended by {signal_name(-completed.returncode)}"

@@ -138,11 +138,11 @@ def _rocprofv3(
 def _failure(tool: str, job: ProfilerRun, completed: Completed, options: Sequence[str]) -> HipscopeError:
     """Whose failure it was: rocprofv3's own where it fails with these options on a program that does nothing."""
     if completed.timed_out or completed.ok:
-        return program_failed(completed, job.config.timeout_s)
+        return program_failed(completed, job.config.timeout_s, no_kernel=False)
     with work_directory("rocprofv3") as out:
         alone = _rocprofv3(tool, job, out, options, [shutil.which("true") or "/bin/true"])
     if alone.ok:
-        return program_failed(completed, job.config.timeout_s)
+        return program_failed(completed, job.config.timeout_s, no_kernel=False)
     lines = [line.strip() for line in alone.text.splitlines() if line.strip()]
     said = next((line for line in reversed(lines) if "error" in line.lower()), lines[-1] if lines else "")
     ended = f"was ended by {signal_name(-alone.returncode)}" if alone.returncode < 0 else "failed"

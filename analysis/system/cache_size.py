@@ -18,6 +18,7 @@ from pathlib import Path
 _RECENT_SECONDS = 3600.0
 _CHECK_SECONDS = 600.0  # between two looks at the size of everything
 _CHECKED = ".size-checked"
+CLEAR_ASKED = ".clear-asked"  # somebody wants it empty, and a command uses it
 _BY_PROGRAM = ("captures", "prepared")  # an entry is a directory in that of its program
 _HELD = ("device-libs",)  # paths that a running session keeps
 
@@ -75,12 +76,14 @@ def clear_cache(directory: Path) -> Sequence[CacheEntry]:
     entries = cache_entries(directory)
     for kind in _children(directory):
         _remove(kind)
+    with contextlib.suppress(OSError):
+        (directory / CLEAR_ASKED).unlink()
     return entries
 
 
 def _children(directory: Path) -> list[Path]:
     try:
-        return sorted(path for path in directory.iterdir() if path.name != _CHECKED)
+        return sorted(path for path in directory.iterdir() if path.name not in (_CHECKED, CLEAR_ASKED))
     except (NotADirectoryError, FileNotFoundError):
         return []
 

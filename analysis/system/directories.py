@@ -51,7 +51,10 @@ def _of_user(env: Mapping[str, str], variable: str, in_home: str) -> Path | None
 
 def _writable(directory: Path) -> bool:
     """Whether it can be filled: it is there and ours to write, or can be made."""
-    there = next(place for place in (directory, *directory.parents) if os.access(place, os.F_OK))
+    # A link that leads nowhere is there: nothing can be made under its name.
+    there = next(
+        place for place in (directory, *directory.parents) if os.access(place, os.F_OK) or place.is_symlink()
+    )
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 

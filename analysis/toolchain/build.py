@@ -46,7 +46,7 @@ from hipscope.analysis.toolchain.compiler_files import (
 from hipscope.analysis.toolchain.compiler_messages import absolute_paths, build_error, build_failed
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.precompiled_headers import Make, Precompiled, preamble_of, precompiled
-from hipscope.analysis.toolchain.project import Project, check_source, decode_source
+from hipscope.analysis.toolchain.project import Project, check_source
 
 # Line tables keep every position and inline chain, and change no instruction.
 DEBUG_FLAGS = ("-gline-tables-only", "-gcolumn-info")
@@ -114,7 +114,7 @@ def build_program(
     """
     run = run or Run()
     for path, data in run.texts.unsaved.items():
-        _check_text(project, path, data)
+        check_source(path, data)
     if project.build_kind == "command":
         tree = build_in_tree(project, toolchain, run, confined=confined)
         _check_asked(project, tree, run.texts)
@@ -166,7 +166,7 @@ def compile_device(
     """
     run.compiles.add()
     source = source.absolute()
-    _check_text(project, source, run.texts.needed(source))
+    check_source(source, run.texts.needed(source))
     if project.build_kind == "single":
         assert project.main_source is not None
         unit, texts = _single_unit(project, project.main_source), run.texts
@@ -238,14 +238,6 @@ def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None
     for side in sides:
         order = _Order(project, toolchain, unit, side, run.texts, run.cancel)
         _preamble(order, _flags(order), "now")
-
-
-def _check_text(project: Project, path: Path, data: bytes) -> None:
-    """A project that has a build command may hold comments in another encoding; its compiler takes them."""
-    if project.build_kind == "command":
-        check_source(path, data)
-    else:
-        decode_source(path, data)
 
 
 def _with_advice(failure: BuildFailed, project: Project) -> BuildFailed:

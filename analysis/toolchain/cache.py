@@ -106,7 +106,10 @@ class BuildCache:
 
     def _recorded(self, path: Path) -> str:
         # A file that was saved while the compiler ran may not be what the compiler read: never found again.
-        return _fingerprint(path) if path.stat().st_mtime_ns < self._started_ns else "changed"
+        # Nor does one that is not there: the compiler may write a name in another way than it was given.
+        with contextlib.suppress(FileNotFoundError):
+            return _fingerprint(path) if path.stat().st_mtime_ns < self._started_ns else "changed"
+        return "changed"
 
 
 def _fingerprint(path: Path) -> str:

@@ -73,9 +73,15 @@ def dependency_flags(output: Path) -> list[str]:
 
 
 def read_dependencies(path: Path, directory: Path) -> list[Path]:
-    """The files in a depfile (Make syntax), system headers included."""
-    text = path.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
-    # The rule's target ends at the first ": ". Spaces and hashes inside a name have a backslash, quotes have none.
-    words = re.findall(r"(?:\\[ #]|\S)+", text.partition(": ")[2])
-    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
+    """The files in a depfile (Make syntax as clang writes it), system headers included."""
+    text = path.read_bytes().decode("utf-8", "surrogateescape").replace(" \\\n  ", " ")
+    # The rule's target ends at the first ": ". A space in a name has a backslash, and twice those before it; a hash has
+    # one too. Tabs, line ends and other backslashes stand as they are: only a space ends a name.
+    words = re.findall(r"(?:\\[ #]|[^ ])+", text.partition(": ")[2].removesuffix("\n"))
+    names = [re.sub(r"(\\*)\\([ #])", _unescaped, word).replace("$$", "$") for word in words]
     return [Path(os.path.normpath(directory / name)) for name in names]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    before, character = match.groups()
+    return (before[: len(before) // 2] if character == " " else before) + character

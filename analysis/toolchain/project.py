@@ -5,6 +5,7 @@ Takes a file or a directory, gives a `Project`. Reads sources only to see that t
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -145,28 +146,28 @@ def resolve_config(target: Path) -> Config:
 
 
 def read_source(path: Path, texts: SourceTexts) -> str:
-    """The text of a source file. Raises `UsageError` when it is empty, unreadable or not UTF-8."""
-    return decode_source(path, texts.needed(path))
+    """The text of a source file. What is not UTF-8 is the compiler's affair, which takes it in comments.
+
+    Raises `UsageError` when it is empty, unreadable or no text.
+    """
+    data = texts.needed(path)
+    check_source(path, data)
+    return data.decode("utf-8", "replace")
 
 
 def check_source(path: Path, data: bytes) -> None:
     """Raises `UsageError` for what no compiler takes for a source; bytes that are not UTF-8 are its affair."""
+    name = os.fsencode(path).decode("utf-8", "replace")
+    if "\ufffd" in name:
+        raise UsageError(f"{name}: its name is not UTF-8", "rename it, or its folder")
+    if "\\" in str(path):
+        raise UsageError(f"{path}: compilers read the `\\` in its name as `/`", "rename it, or its folder")
     if not data.strip():
         raise UsageError(f"{path}: the file is empty")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UsageError(f"{path}: the file is UTF-16, which compilers do not read", "save it as UTF-8")
     if b"\0" in data:
         raise UsageError(f"{path}: not a source file (it holds NUL bytes)")
-
-
-def decode_source(path: Path, data: bytes) -> str:
-    """`read_source` for text that is at hand."""
-    check_source(path, data)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(
-            f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8"
-        ) from error
 
 
 def find_sources(root: Path, config: Config) -> Iterator[Path]:

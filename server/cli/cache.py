@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_PUT_OFF = (
+    "not cleared: a running command uses it. It is cleared before the next command that finds it unused; "
+    "or call this again then"
+)
+
+
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
     app.command()(cache)
@@ -29,18 +35,20 @@ def cache(
     with failures_reported():
         check_output(output)
         from hipscope.analysis.config import load_config
-        from hipscope.analysis.system.cache_size import cache_entries, clear_cache
+        from hipscope.analysis.system.cache_size import cache_entries
+        from hipscope.analysis.system.cache_use import clear_unused_cache
         from hipscope.analysis.system.directories import cache_directory
         from hipscope.server.render.words import size
         from hipscope.server.reports.schema.cache import CacheReport
 
         directory = cache_directory()
-        cleared = sum(entry.size for entry in clear_cache(directory)) if clear else 0
+        removed = clear_unused_cache(directory) if clear else ()
+        cleared, put_off = sum(entry.size for entry in removed or ()), removed is None
         kinds: dict[str, int] = {}
         for entry in cache_entries(directory):
             kinds[entry.kind] = kinds.get(entry.kind, 0) + entry.size
         limit = load_config(Path.cwd()).cache_max_bytes
-        report = CacheReport(str(directory), sum(kinds.values()), limit, kinds, cleared)
+        report = CacheReport(str(directory), sum(kinds.values()), limit, kinds, cleared, put_off)
 
         def draw(console: Console) -> None:
             from rich.text import Text
@@ -50,7 +58,9 @@ def cache(
             )
             for kind, held in sorted(kinds.items(), key=lambda item: -item[1]):
                 console.print(Text(f"  {size(held):>10}  {kind}"))
-            if clear:
+            if put_off:
+                console.print(Text(_PUT_OFF), soft_wrap=True)
+            elif clear:
                 console.print(Text(f"removed {size(cleared)}"))
 
         write_result(report, draw, format, output)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 import typer.core
 
-from hipscope.server.console.terminal import STOPPED, failures_reported, stop_asked
+from hipscope.server.console.terminal import STOPPED, failures_reported, work_begun
 
 if TYPE_CHECKING:
     from hipscope.analysis.config import Config
+    from hipscope.analysis.run import Run
 
 _HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
 
@@ -65,6 +66,7 @@ def add(app: typer.Typer) -> None:
                 return
             from hipscope.analysis.config import Config
             from hipscope.analysis.errors import UsageError
+            from hipscope.analysis.run import Run
             from hipscope.analysis.runs import rocprof_options
             from hipscope.analysis.runs.emulate import emulate as run
             from hipscope.analysis.toolchain.source_files import is_source
@@ -75,14 +77,14 @@ def add(app: typer.Typer) -> None:
             if not program or not program[0].strip():
                 raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
             config = Config()
-            if bench is not None or is_source(Path(program[0])):
-                config, program = _built(program, bench)
-            if shutil.which(program[0]) is None:
-                there = Path(program[0]).exists()
-                why = "is no program: it cannot be executed" if there else "no such program"
-                raise UsageError(f"{program[0]}: {why}", "name a compiled program after `--`")
-            code = 0
-            with stop_asked() as interrupt:
+            with work_begun() as interrupt:
+                if bench is not None or is_source(Path(program[0])):
+                    config, program = _built(program, bench, Run(interrupt))
+                if shutil.which(program[0]) is None:
+                    there = Path(program[0]).exists()
+                    why = "is no program: it cannot be executed" if there else "no such program"
+                    raise UsageError(f"{program[0]}: {why}", "name a compiled program after `--`")
+                code = 0
                 for job in jobs:
                     done = run(job, program, config, interrupt)
                     for note in done.notes:
@@ -114,12 +116,12 @@ def _named_bench(words: list[str]) -> tuple[list[str], str | None]:
     return words, None
 
 
-def _built(words: list[str], bench: str | None) -> tuple[Config, list[str]]:
+def _built(words: list[str], bench: str | None, run: Run) -> tuple[Config, list[str]]:
     """The settings of a source, and the command line of the program that it becomes."""
     from hipscope.analysis.benches.project import resolve_benched
     from hipscope.analysis.toolchain.build import build_program
     from hipscope.analysis.toolchain.discovery import find_toolchain
 
-    project = resolve_benched(Path(words[0]), words[1:], bench=bench)
-    built = build_program(project, find_toolchain(project.config))
+    project = resolve_benched(Path(words[0]), words[1:], run=run, bench=bench)
+    built = build_program(project, find_toolchain(project.config), run)
     return project.config, list(built.argv)

@@ -9,7 +9,7 @@ import typer
 
 from hipscope.server.console.options import Format, FormatOption, OutputOption
 from hipscope.server.console.results import write_result
-from hipscope.server.console.terminal import check_output, failures_reported
+from hipscope.server.console.terminal import check_output, failures_reported, work_begun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,8 @@ def add(app: typer.Typer) -> None:
             config = resolve_config(coverage)
             if device is not None:
                 config = config.model_copy(update={"device": device, "arch": find_device(device).arch})
-            found = examine_file(coverage, config)
+            with work_begun():
+                found = examine_file(coverage, config)
 
             def draw(console: Console) -> None:
                 render_coverage(found, console)

@@ -27,7 +27,7 @@ from hipscope.server.console.terminal import (
     check_output,
     failures_reported,
     progress_shown,
-    stop_asked,
+    work_begun,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def optimize(  # one parameter per option of the command
         if apply:
             tasks.check_writable(request)
         # The first stop ends the search, with what it has by then; the second one ends the command.
-        with stop_asked() as ended, progress_shown() as progress:
+        with work_begun() as ended, progress_shown() as progress:
             report = tasks.optimize(request, Run(progress=progress), ended)
         edit = report.edit if report.status == "verified" else None
 

@@ -56,7 +56,7 @@ def show(
 ) -> None:
     """Show captures of any tool, or a saved report. Builds and runs nothing."""
     with failures_reported():
-        check_output(output)
+        check_output(output, paths)
         from hipscope.analysis.run import Run
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs.opening import Opened, OpenRequest, of_kernels, open_report

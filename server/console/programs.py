@@ -15,7 +15,7 @@ import typer
 
 from hipscope.server.console.options import Format
 from hipscope.server.console.results import write_result
-from hipscope.server.console.terminal import print_failure, progress_shown, stop_asked
+from hipscope.server.console.terminal import print_failure, progress_shown, work_begun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +77,7 @@ def run_programs(
             return ProgramResult(request.target, report, None, left.exit_code)
         return ProgramResult(request.target, report, None, 0)
 
-    with stop_asked() as cancel, progress_shown() as progress, ThreadPoolExecutor(jobs) as pool:
+    with work_begun() as cancel, progress_shown() as progress, ThreadPoolExecutor(jobs) as pool:
         run = Run(cancel, progress, texts)
         return list(pool.map(lambda request: one(request, run), requests))
 

@@ -45,8 +45,24 @@ def run_task(
     from hipscope.analysis.run import Run
     from hipscope.analysis.source.texts import SourceTexts
 
-    with stop_asked() as cancel, progress_shown() as progress:
+    with work_begun() as cancel, progress_shown() as progress:
         return task(request, Run(cancel, progress, texts or SourceTexts()))
+
+
+@contextlib.contextmanager
+def work_begun() -> Iterator[threading.Event]:
+    """Around what builds and runs programs: nobody clears the cache meanwhile; gives what asks it to stop.
+
+    Variables that no program will see, as they say wrongly where ROCm is, are named on standard error.
+    """
+    from hipscope.analysis.system.cache_use import cache_in_use
+    from hipscope.analysis.system.directories import cache_directory
+    from hipscope.analysis.system.stale_variables import stale_variables
+
+    for name, what in stale_variables(os.environ).items():
+        sys.stderr.write(f"hipscope: {name} {what}; it is left out\n")
+    with stop_asked() as cancel, cache_in_use(cache_directory()):
+        yield cancel
 
 
 @contextlib.contextmanager
@@ -142,9 +158,9 @@ def print_failure(failure: HipscopeError) -> None:
     output = str(getattr(failure, "output", "")).rstrip("\n")
     if output:
         sys.stderr.write(printable(output) + "\n")
-    sys.stderr.write(f"hipscope: {failure.message}\n")
+    sys.stderr.write(f"hipscope: {printable(failure.message)}\n")
     if failure.hint:
-        sys.stderr.write(f"  {failure.hint}\n")
+        sys.stderr.write(f"  {printable(failure.hint)}\n")
 
 
 def printable(text: str) -> str:
@@ -160,6 +176,8 @@ def check_output(path: Path | None, inputs: Iterable[Path | str] = ()) -> None:
     from hipscope.analysis.errors import UsageError
 
     if path is None:
+        if isinstance(sys.stdout, ClosedOutput):
+            raise UsageError("standard output is closed", "name a file with -o")
         return
     advice = "name another file with -o"
     folder = path.absolute().parent
@@ -244,8 +262,27 @@ class PlainStream:
         return getattr(self._stream, name)
 
 
+class ClosedOutput(io.TextIOWrapper):
+    """In place of a standard output that the caller has closed: what is written goes nowhere."""
+
+    def __init__(self) -> None:
+        super().__init__(io.FileIO(os.devnull, "wb"), encoding="utf-8")
+
+
 def prepare_output() -> None:
-    """Let no character that standard output cannot show end a command."""
+    """Let no character that standard output cannot show end a command, nor one of our streams that is closed.
+
+    Files that are opened later must not get the numbers of standard streams: programs would write into them.
+    """
+    for number, closed in enumerate((sys.stdin is None, sys.stdout is None, sys.stderr is None)):
+        if closed:
+            with contextlib.suppress(OSError):
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+                os.set_inheritable(number, True)
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = ClosedOutput()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 

@@ -22,6 +22,8 @@ from typing import Any
 from hipscope.analysis.errors import HipscopeError, of_the_system
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.cache_use import cache_in_use
+from hipscope.analysis.system.directories import cache_directory
 from hipscope.server.jobs.messages import (
     JobError,
     JobKind,
@@ -89,7 +91,8 @@ def answer(line: bytes, output: Any, cancel: threading.Event) -> int:
 
     try:
         request = read_request(line)
-        emit(JobResult(perform(request, Run(cancel, progress, read_texts(request)))))
+        with cache_in_use(cache_directory()):
+            emit(JobResult(perform(request, Run(cancel, progress, read_texts(request)))))
     except HipscopeError as failure:
         emit(describe(failure))
         return failure.exit_code

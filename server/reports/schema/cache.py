@@ -11,7 +11,10 @@ CACHE_SCHEMA = "hipscope.cache/1"
 
 @dataclass(frozen=True, slots=True)
 class CacheReport:
-    """`kinds` are the sizes of what there is, by what it is; `cleared` is what was removed just now."""
+    """`kinds` are the sizes of what there is, by what it is; `cleared` is what was removed just now.
+
+    `put_off`: nothing was, as a running command uses it; it will be cleared when none does.
+    """
 
     TAG: ClassVar = ("schema", CACHE_SCHEMA)
     path: str
@@ -19,3 +22,4 @@ class CacheReport:
     limit: int
     kinds: Mapping[str, int]
     cleared: int
+    put_off: bool = False

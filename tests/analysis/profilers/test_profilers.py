@@ -294,6 +294,13 @@ def test_a_missing_rocprofv3_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         RocmProfiler().record(run_of(tmp_path))
 
 
+def test_at_the_time_limit_it_is_said_that_no_kernel_had_been_launched() -> None:
+    late = Completed(("app",), -9, b"", b"", timed_out=True, seconds=9.0)
+    words = "the program did not end within 9 s, and no kernel had been launched and ended by then"
+    assert program_failed(late, 9).message == words
+    assert program_failed(late, 9, no_kernel=False).message == "the program did not end within 9 s"
+
+
 def test_a_program_that_the_system_ends_may_have_used_all_memory() -> None:
     def failure(returncode: int) -> ProgramFailed:
         return program_failed(Completed(("app",), returncode, b"", b"", timed_out=False, seconds=1.0), 60)

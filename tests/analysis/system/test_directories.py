@@ -33,6 +33,15 @@ def test_without_a_home_to_write_to_it_is_a_private_directory(no_home: Path) -> 
     assert cache_directory({}) == found
 
 
+@pytest.mark.parametrize("link", ["hipscope", "base"])
+def test_a_dangling_cache_link_is_passed_over(no_home: Path, tmp_path: Path, link: str) -> None:
+    base = tmp_path / "base"
+    if link == "hipscope":
+        base.mkdir()
+    (base / "hipscope" if link == "hipscope" else base).symlink_to("/nowhere/at/all")
+    assert cache_directory({"XDG_CACHE_HOME": str(base)}) == no_home / f"hipscope-user-{os.getuid()}"
+
+
 def test_nothing_is_kept_where_others_can_write(no_home: Path) -> None:
     (no_home / f"hipscope-user-{os.getuid()}").mkdir(mode=0o700)
     (no_home / f"hipscope-user-{os.getuid()}").chmod(0o770)

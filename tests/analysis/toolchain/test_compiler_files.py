@@ -9,8 +9,9 @@ import pytest
 from hipscope.analysis.config import Config
 from hipscope.analysis.run import Run
 from hipscope.analysis.semantics.meaning import Units
+from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.build import source_command
-from hipscope.analysis.toolchain.compiler_files import include_flags
+from hipscope.analysis.toolchain.compiler_files import dependency_flags, include_flags, read_dependencies
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.libclang import find_library
 from hipscope.analysis.toolchain.project import resolve_project
@@ -41,3 +42,16 @@ def test_a_header_on_a_search_path_of_the_settings_is_read(name: str, relative: 
 def test_an_empty_place_of_a_search_path_is_the_directory_of_the_compile() -> None:
     assert include_flags({"CPATH": ":/a"}) == ("-I", ".", "-I", "/a")
     assert include_flags({"CPATH": "", "PATH": "/b"}) == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["a\tb.h", "a\nb.h", "a b.h", "a#$b.h", 'a"b.h', "'$(a).h", "a: b.h", "\u00e4.h"]
+)
+def test_a_tab_or_newline_in_a_file_name_is_part_of_it(tmp_path: Path, name: str) -> None:
+    source, listed = tmp_path / name, tmp_path / "listed.d"
+    source.write_text('#include "other.h"\n')
+    (tmp_path / "other.h").write_text("")
+    clang = find_toolchain(Config()).clang
+    words = [str(clang), "-x", "c", "-E", *dependency_flags(listed), str(source), "-o", "/dev/null"]
+    assert run_process(words, timeout=60).ok
+    assert set(read_dependencies(listed, tmp_path)) == {source, tmp_path / "other.h"}

@@ -153,11 +153,6 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, content: bytes) -> No
     assert said(tmp_path / "e.hip").endswith("e.hip: the file is empty")
 
 
-def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path: Path) -> None:
-    (tmp_path / "l.hip").write_bytes(b"int a;\n// caf\xe9\nint main() {}\n")
-    assert "l.hip:2: byte 0xe9 is not UTF-8" in said(tmp_path / "l.hip")
-
-
 def test_a_binary_file_is_not_a_source(tmp_path: Path) -> None:
     (tmp_path / "b.hip").write_bytes(b"\x7fELF\0\0\0")
     assert "not a source file" in said(tmp_path / "b.hip")
@@ -196,3 +191,23 @@ def test_a_source_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
 )
 def test_main_is_found_in_code_only(text: str, defines: bool) -> None:
     assert has_main(text) is defines
+
+
+def test_latin_1_comments_are_the_compilers_affair(tmp_path: Path) -> None:
+    (tmp_path / "a.hip").write_bytes(b"// caf\xe9\n" + MAIN.encode())
+    assert resolve_project(tmp_path / "a.hip").main_source == tmp_path / "a.hip"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a\\b.hip", MAIN.encode(), "compilers read the `\\` in its name as `/`"),
+        ("\udce4.hip", MAIN.encode(), "its name is not UTF-8"),
+        ("a.hip", MAIN.encode("utf-16"), "the file is UTF-16"),
+    ],
+)
+def test_a_name_or_text_that_no_compiler_reads_is_one_line(
+    tmp_path: Path, name: str, text: bytes, words: str
+) -> None:
+    (tmp_path / name).write_bytes(text)
+    assert words in said(tmp_path / name)

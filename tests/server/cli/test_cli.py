@@ -61,7 +61,7 @@ def test_a_syntax_error_is_shown_in_the_compilers_words_with_its_line(cli: Cli) 
         (HOST, "no `main`"),
         ("", "empty"),
         ("  \n\t\n", "empty"),
-        (b"int main() {} // caf\xe9\n", "not UTF-8"),
+        (b"\xff\xfei\0n\0t\0 \0m\0", "UTF-16"),
         (b"\x7fELF\x00\x01\x02", "not a source file"),
     ],
 )

@@ -1,14 +1,17 @@
-"""A result is never written onto what a command read."""
+"""Where results go: never onto what a command read, and what is said when they cannot go anywhere."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from hipscope.server.cli.main import app
+from tests.server.command_line import COMMAND, Cli
 
 TEXT = "__global__ void k() {}\nint main() {}\n"
 
@@ -58,3 +61,45 @@ def test_profile_self_hip_o_self_hip_overwrites_no_source(
 def test_no_other_file_of_a_program_is_overwritten(folder: Path, name: str, what: str) -> None:
     assert what in refused("profile", "self.hip", "-o", name, "--", "data.bin")
     assert (folder / name).read_text() == TEXT
+
+
+def in_shell(cli: Cli, words: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command of a shell; `{}` in it stands for hipscope with these arguments."""
+    line = words.format(shlex.join([*COMMAND, *arguments]))
+    done = subprocess.run(
+        ["/bin/sh", "-c", line],
+        cwd=cli.folder,
+        env=cli.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_a_closed_stdout_is_one_line_before_anything_is_done(cli: Cli) -> None:
+    cli.write(TEXT)
+    done = in_shell(cli, "{} >&-", "profile", "program.hip")
+    assert (done.returncode, done.stderr) == (
+        2, "hipscope: standard output is closed\n  name a file with -o\n",
+    )  # fmt: skip
+    assert in_shell(cli, "{} >&- <&-", "cache", "--format", "json", "-o", "result").returncode == 0
+    assert (cli.folder / "result").read_text().startswith("{")
+    assert in_shell(cli, "{} >&- 2>&- <&-", "version").returncode == 0
+
+
+def test_ulimit_n_12_is_one_line(cli: Cli) -> None:
+    cli.write(TEXT)
+    done = in_shell(cli, "ulimit -n 12; exec {}", "profile", "program.hip")
+    assert done.returncode == 2
+    *_, last, advice = done.stderr.splitlines()
+    assert last.startswith("hipscope: cannot open ")
+    assert last.endswith(": Too many open files")
+    assert advice == "  raise the limit: `ulimit -n 1024`"
+
+
+def test_a_control_character_of_a_name_does_not_reach_the_terminal(cli: Cli) -> None:
+    done = cli("profile", "\033[31m.hip")
+    assert "\033" not in done.stderr
+    assert done.line.endswith("[31m.hip: no such file or directory")
