@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hipscope.accordo.compare.tolerance import UserTolerance
-from hipscope.accordo.dispatch.captured import read_capture_set
+from hipscope.accordo.dispatch.captured import how_to_replay, read_capture_set
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.inputs import Recording as Recording
@@ -89,11 +89,10 @@ def capture(
         if not chosen:
             known = ", ".join(sorted({base_name(demangle(d.kernel)) for d in launches}))
             raise UsageError(f"{path.name} launches no kernel {kernel!r}", f"it launches: {known}")
-        replayable = tuple(d for d in chosen if not d.empty)
+        replayable = tuple(d for d in chosen if not d.unusable)
         if not replayable:
             raise UsageError(
-                f"no launch of {kernel!r} can be replayed: {chosen[0].reason}",
-                "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml",
+                f"no launch of {kernel!r} can be replayed: {chosen[0].reason}", how_to_replay(chosen[0])
             )
         source = project.own_source if path.is_dir() or is_source(path) else None
         tool = replay_tool(settings, toolchain, work)

@@ -38,6 +38,11 @@ class CapturedBuffer:
     before_file: Path
     after_file: Path
 
+    @property
+    def left(self) -> bool:
+        """Whether the contents after the dispatch were recorded: of one that faults they are not."""
+        return recorded(self.after_file.parent, self.after_file.name)
+
     def before(self) -> bytes:
         """The contents just before the dispatch. Raises CaptureUnreadable when they are not what was recorded."""
         return _contents(self.before_file, self.size)
@@ -107,9 +112,11 @@ class CapturedDispatch:
     note: str | None = None
 
     @property
-    def empty(self) -> bool:
-        """True when nothing of its memory was recorded: it is too large, and cannot be replayed."""
-        return not self.complete and not self.buffers
+    def unusable(self) -> bool:
+        """Whether a replay has nothing to run on or to be compared with: the memory is too large to be recorded, or the
+        launch came to no end in the program's own run, so that it left no result.
+        """
+        return not self.complete and not (self.buffers and all(b.left for b in self.buffers))
 
     @property
     def work_items(self) -> int:
@@ -141,6 +148,13 @@ def read_capture_set(directory: Path) -> tuple[CapturedDispatch, ...]:
     """All dispatches of a capture set, in the order they ran. Raises CaptureUnreadable."""
     found = [read_dispatch(meta.parent) for meta in directory.glob("dispatch_*/meta.json")]
     return tuple(sorted(found, key=lambda d: d.id))
+
+
+def how_to_replay(dispatch: CapturedDispatch) -> str:
+    """What to do about a launch that is unusable."""
+    if dispatch.buffers:
+        return "`hipscope check` shows the line on which it faults"
+    return "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml"
 
 
 def read_dispatch(directory: Path) -> CapturedDispatch:

@@ -79,7 +79,7 @@ def device_functions(source: bytes) -> tuple[KernelSyntax, ...]:
 def tree_of(source: bytes, macros: Collection[bytes] = ()) -> Node:
     """The bare syntax tree; `macros` are names that stand for attributes of functions (see `attribute_macros`)."""
     plain = _blank_alone_pragmas(_blank_attribute_macros(_blank_words(source, macros)))
-    return exact_tree(_DYNAMIC_LDS.sub(_declared, plain))
+    return exact_tree(_end_macro_statements(_DYNAMIC_LDS.sub(_declared, plain)))
 
 
 def exact_tree(source: bytes) -> Node:
@@ -132,6 +132,21 @@ _ATTRIBUTE = (
 )
 _LOOP_PRAGMA = re.compile(
     rb"^[ \t]*#[ \t]*pragma[ \t]+(?:unroll|nounroll|clang[ \t]+loop)\b[^\r\n]*", re.MULTILINE
+)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_OBJECT_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
+# An indented line of nothing but words in capitals, behind a statement or a brace and before one.
+_CAPITALS_ALONE = re.compile(
+    rb"(?<=[;{}])\s*?\n[ \t]+([A-Z][A-Z0-9_]+(?:[ \t]+[A-Z][A-Z0-9_]+)*)(?=[ \t]*\r?\n[ \t\r\n]*[\w}])"
+)
+_NEXT_STATEMENT = re.compile(rb"\s+(?=[A-Za-z_}])")
+_LOOKED_BACK = 256  # bytes
+# A whole condition that holds nothing but such pragmas, in any of its branches.
+_CONDITIONAL_PRAGMAS = re.compile(
+    rb"^[ \t]*#[ \t]*if(?:n?def)?\b[^\r\n]*\r?\n"
+    rb"(?:[ \t]*(?:#[ \t]*(?:(?:else|elif)\b|pragma[ \t]+(?:unroll|nounroll|clang[ \t]+loop)\b)[^\r\n]*)?\r?\n)+"
+    rb"[ \t]*#[ \t]*endif\b[^\r\n]*",
+    re.MULTILINE,
 )
 # The lines of such pragmas, comments and blank lines among them, behind the end of a loop's head or an `else`.
 _ALONE_PRAGMAS = re.compile(
@@ -189,15 +204,72 @@ def _blank_words(source: bytes, words: Collection[bytes]) -> bytes:
 
 def _blank_alone_pragmas(source: bytes) -> bytes:
     """The source without the pragmas of loops that are alone in another loop or branch, without braces: the grammar
-    takes such a line for the statement, and the loop for one that comes after it.
+    takes such a line for the statement, and the loop for one that comes after it. Conditions that hold nothing but such
+    pragmas go with them.
     """
     if b"pragma" not in source:
         return source
     blanked = bytearray(source)
+    for condition in _CONDITIONAL_PRAGMAS.finditer(source):
+        _blank(blanked, *condition.span())
     for match in _ALONE_PRAGMAS.finditer(source):
         for pragma in _LOOP_PRAGMA.finditer(match[0]):
             _blank(blanked, match.start() + pragma.start(), match.start() + pragma.end())
     return bytes(blanked)
+
+
+def _end_macro_statements(source: bytes) -> bytes:
+    """The source with a `;` in a blank behind each macro that stands for whole statements and has none: `STEP STEP`.
+
+    Those are macros of the file whose text ends a statement, and what stands alone in capitals on an indented line. The
+    grammar takes two of them for a declaration, and loses the function with one before its last brace.
+    """
+    code = _without_comments(source)
+    known = _statement_macros(code)
+    for found in _CAPITALS_ALONE.finditer(code):
+        known |= {*found[1].split()}
+    if not known:
+        return source
+    words = b"|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    ended, last = bytearray(source), -1
+    for use in re.finditer(rb"(?<![\w.>#])(?:" + words + rb")(?!\w)", code):
+        behind = _NEXT_STATEMENT.match(code, use.end())
+        if behind is None or not (use.start() == last or _is_statement(code, use.start())):
+            continue
+        last = behind.end()
+        blanks = [at for at in range(use.end(), behind.end()) if source[at] in b" \t\r"]
+        if blanks:
+            ended[blanks[0]] = ord(";")
+    return bytes(ended)
+
+
+def _statement_macros(code: bytes) -> set[bytes]:
+    """The macros without parameters that a file defines as whole statements, also by way of other such macros."""
+    defined = {
+        found[1]: found[2].replace(b"\\\n", b" ").replace(b"\\\r\n", b" ").strip()
+        for found in _OBJECT_MACRO.finditer(code)
+    }
+    known = {name for name, text in defined.items() if text.endswith((b";", b"}"))}
+    while more := {
+        name for name, text in defined.items() if name not in known and text and {*text.split()} <= known
+    }:
+        known |= more
+    return known
+
+
+def _is_statement(code: bytes, at: int) -> bool:
+    """Whether a statement may begin there: behind another one, a brace or a head."""
+    line = code[code.rfind(b"\n", 0, at) + 1 : at]
+    if line.lstrip().startswith(b"#"):
+        return False
+    before = code[max(0, at - _LOOKED_BACK) : at].rstrip()
+    while before.rpartition(b"\n")[2].lstrip().startswith(b"#"):  # a directive
+        before = before.rpartition(b"\n")[0].rstrip()
+    return before.endswith((b";", b"{", b"}", b")", b"else", b"do"))
+
+
+def _without_comments(source: bytes) -> bytes:
+    return _COMMENT.sub(lambda comment: re.sub(rb"[^\r\n]", b" ", comment[0]), source)
 
 
 def _declared(macro: re.Match[bytes]) -> bytes:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 _DIRECTIVE = re.compile(rb"[ \t]*#")
 _PRAGMA = re.compile(rb"[ \t]*#[ \t]*pragma\s+(unroll|nounroll|clang\s+loop|omp)\b")
+_CONDITIONAL = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b")
+_LOOPS = (b"for", b"while", b"do")
 _COMMENTS = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b(?P<rest>[^\n]*)", re.MULTILINE)
 _MACRO = re.compile(rb"\b[A-Za-z_]\w*\b")
@@ -22,11 +26,14 @@ def directive_reasons(before: bytes, after: bytes) -> list[str]:
     """Why the text of the kernel after a rewrite is refused: a loop's pragma stands before something else than it did.
 
     Directives between a pragma and its loop, as `#endif`, count as nothing: what is put behind one of them is behind
-    the pragma in another configuration.
+    the pragma in another configuration, which the reason names.
     """
     moved = Counter(_pragmas(after)) - Counter(_pragmas(before))
-    wrong = sorted({pragma for pragma, statement in moved if statement not in (b"for", b"while", b"do")})
-    return [f"it puts text between `{pragma.decode('utf-8', 'replace')}` and its loop" for pragma in wrong]
+    wrong = sorted({(one.text, one.condition) for one in moved if one.statement not in _LOOPS})
+    return [
+        f"{f'where `{condition}` holds, ' if condition else ''}it puts text between `{text}` and its loop"
+        for text, condition in wrong
+    ]
 
 
 def configurations(kernel: bytes, file: bytes) -> tuple[str, ...]:
@@ -49,15 +56,32 @@ def configured(file: bytes, macro: str, *, defined: bool) -> bytes:
     return f"{line}#line 1\n".encode() + file
 
 
-def _pragmas(text: bytes) -> list[tuple[bytes, bytes]]:
-    """Each pragma of a loop with the first word of the statement that it stands before."""
+@dataclass(frozen=True)
+class _Pragma:
+    """A pragma of a loop, the condition around it as the text has it, and the first word of what it stands before."""
+
+    text: str
+    condition: str
+    statement: bytes
+
+
+def _pragmas(text: bytes) -> Iterator[_Pragma]:
     lines = _COMMENTS.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), text).split(b"\n")
-    found = []
+    conditions: list[str] = []
     for number, line in enumerate(lines):
+        found = _CONDITIONAL.match(line)
+        if found is not None:
+            if found[1] in (b"else", b"elif", b"endif"):
+                conditions[-1:] = []
+            if found[1] != b"endif":
+                conditions.append(_plain(line))
         if not _PRAGMA.match(line):
             continue
         rest = (other for other in lines[number + 1 :] if other.strip() and not _DIRECTIVE.match(other))
         statement = next(rest, b"").strip()
         word = re.match(rb"\w+", statement)
-        found.append((b" ".join(line.split()), word[0] if word else statement[:1]))
-    return found
+        yield _Pragma(_plain(line), " and ".join(conditions), word[0] if word else statement[:1])
+
+
+def _plain(line: bytes) -> str:
+    return b" ".join(line.split()).decode("utf-8", "replace")

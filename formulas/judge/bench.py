@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
+from hipscope.accordo.dispatch.captured import CapturedDispatch, how_to_replay, read_capture_set
 from hipscope.accordo.dispatch.heaviest_launches import with_heaviest
 from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.accordo.dispatch.signature import Signature
@@ -384,7 +384,20 @@ def find_source(project: Project, kernel: Kernel, texts: SourceTexts) -> KernelT
                 )
             around = texts_with_types(texts, file, project.headers, project.root)
             return KernelText(file, syntax, around)
-    raise CannotJudge(f"the source of `{kernel.name}` was not found in the project")
+    raise CannotJudge(_why_not_found(name, [*named, *project.sources], kernel, texts))
+
+
+def _why_not_found(name: str, files: Iterable[Path], kernel: Kernel, texts: SourceTexts) -> str:
+    """Why no file has the kernel: one that names it may hold text that cannot be read."""
+    definition = re.compile(rb"__global__[^;{]*\b%s\s*\(" % re.escape(name.encode()))
+    for file in files:
+        text = texts.read(file.absolute()) or b""
+        if (found := definition.search(text)) is not None:
+            line = text.count(b"\n", 0, found.end()) + 1
+            errors = parse(text).errors
+            near = f": line {min(errors, key=lambda n: abs(n - line))} is not understood" if errors else ""
+            return f"`{name}` stands in {file.name}, line {line}, in text that cannot be read{near}"
+    return f"the source of `{kernel.name}` was not found in the project"
 
 
 def of_a_library(kernel: Kernel, texts: SourceTexts) -> bool:
@@ -558,10 +571,10 @@ def _recorded(session: ProfileSession, same: Sequence[Kernel]) -> tuple[Captured
         raise CannotJudge(
             f"no launch of `{base_name(same[0].name)}` was recorded, so no rewrite of it can be proved"
         )
-    recorded = tuple(d for d in dispatches if not d.empty)
+    recorded = tuple(d for d in dispatches if not d.unusable)
     if not recorded:
         raise CannotJudge(
             f"no launch of `{base_name(same[0].name)}` can be replayed: {dispatches[0].reason}",
-            "a smaller problem size, or a larger `accordo.max_bytes` in hipscope.toml",
+            how_to_replay(dispatches[0]),
         )
     return with_heaviest(recorded, {d.id: d.time_ns for k in same for d in k.dispatches})

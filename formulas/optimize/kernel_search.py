@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from hipscope.accordo.dispatch.captured import CaptureUnreadable
+from hipscope.accordo.replay.replay import ReplayBroken
 from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, ProgramFailed, UsageError
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
@@ -43,7 +45,7 @@ from hipscope.formulas.propose.llm.client import ModelError
 _OF_LAUNCHES = "launchConfig"
 
 # What is wrong with one kernel or its file says nothing about the next. A full disk, a missing tool, a stop do.
-_OF_ONE_FINDING = (UsageError, BuildFailed, ProgramFailed)
+_OF_ONE_FINDING = (UsageError, BuildFailed, ProgramFailed, CaptureUnreadable, ReplayBroken)
 
 
 @dataclass(frozen=True)

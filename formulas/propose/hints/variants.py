@@ -25,6 +25,7 @@ from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
 from hipscope.formulas.propose.hints.split_refill import RefillLoop, refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import assumed, written_out
+from hipscope.formulas.propose.loop_directives import settled
 from hipscope.formulas.propose.recipes import launch_bounds, restrict
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice
@@ -170,7 +171,7 @@ class Variants:
         return Candidate(
             recipe=NAME,
             title=title[:1].upper() + title[1:],
-            text=apply_splices(self.source, splices),
+            text=settled(self.source, apply_splices(self.source, splices)),
             expected="The compiler is told more and computes the same; results stay the same"
             + (" bit for bit." if lanes == 1 else ", but sums of floats are added in another order."),
             exact=lanes == 1,

@@ -8,11 +8,13 @@ precondition that does not hold. It proves nothing itself: the judge does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Proposal, Refusal
+from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.loop_directives import settled
 from hipscope.formulas.propose.recipes import (
     advice,
     ask_first,
@@ -160,12 +162,23 @@ def ask_recipe(
     others are worth asking.
     """
     try:
-        return recipe(source, kernel, finding, facts)
+        return _with_directives(source, recipe(source, kernel, finding, facts))
     except Exception as error:
         name = recipe.__module__.rpartition(".")[2]
         return Refusal(
             name, f"it has a defect of its own that this code brings out ({type(error).__name__}: {error})"
         )
+
+
+def _with_directives(source: bytes, answer: Proposal) -> Proposal:
+    """The answer with each loop pragma before its loop."""
+
+    def kept(candidate: Candidate) -> Candidate:
+        return replace(candidate, text=settled(source, candidate.text))
+
+    if isinstance(answer, Family):
+        return replace(answer, candidates=tuple(map(kept, answer.candidates)))
+    return [*map(kept, answer)] if isinstance(answer, list) else answer
 
 
 def recipes_for(formula: str, *, approximate: bool = False) -> tuple[Recipe, ...]:

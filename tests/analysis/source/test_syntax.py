@@ -261,3 +261,22 @@ def test_a_loop_behind_a_pragma_is_the_body_of_the_loop_around_it(end: bytes) ->
     assert [text_of(node).strip() for node in walk(read.root) if node.type == "preproc_call"] == [
         "#pragma unroll 2"
     ]
+
+
+@pytest.mark.parametrize(
+    "uses", ["MUL_STEP4", "MUL_STEP4 MUL_STEP4\n    MUL_STEP4", "MUL_STEP4 // as often\n"]
+)
+@pytest.mark.parametrize("where", ["own", "elsewhere"])
+def test_kernels_whose_statements_are_macros_are_found(uses: str, where: str) -> None:
+    """Templates with macros for statements, an odd number of them, as benchmarks of peak rates have them."""
+    macros = "#define MUL_STEP s = s * s * v;\n#define MUL_STEP4 MUL_STEP MUL_STEP MUL_STEP MUL_STEP\n"
+    kernels = "".join(
+        f"template <class T>\n__global__ void {name}(T *data, int steps, T v) {{\n  T s = data[threadIdx.x];\n"
+        f"  for (int j = 0; j < steps; ++j) {{\n    {uses}\n  }}\n  data[threadIdx.x] = s;\n}}\n"
+        for name in ("one", "two", "three")
+    )
+    source = ((macros if where == "own" else "") + kernels).encode()
+    read = parse(source)
+    assert [k.name for k in read.kernels] == ["one", "two", "three"]
+    assert all(source[k.span.start : k.span.end].rstrip().endswith(b"}") for k in read.kernels)
+    assert read.errors == () or where == "elsewhere"

@@ -18,17 +18,20 @@ KERNEL = b"""__global__ void k(float* p) {
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "pragma"),
+    ("old", "new", "pragma", "where"),
     [
-        (b"#endif\n  for", b"#endif\n  const float r = 1 / p[9];\n  for", "#pragma unroll"),
-        (b"#pragma unroll\n", b"#pragma unroll\n  float r = p[9];\n", "#pragma unroll"),
-        (b"\n  while", b"\n  // only here\n  sum *= 2;\n  while", "#pragma clang loop unroll(disable)"),
+        (b"#endif\n  for", b"#endif\n  const float r = 1 / p[9];\n  for", "#pragma unroll", "UNROLLED"),
+        (b"#pragma unroll\n", b"#pragma unroll\n  float r = p[9];\n", "#pragma unroll", "UNROLLED"),
+        (b"\n  while", b"\n  // only here\n  sum *= 2;\n  while", "#pragma clang loop unroll(disable)", ""),
     ],
 )
-def test_text_between_a_pragma_and_its_loop_is_refused(old: bytes, new: bytes, pragma: str) -> None:
+def test_text_between_a_pragma_and_its_loop_is_refused(
+    old: bytes, new: bytes, pragma: str, where: str
+) -> None:
     after = KERNEL.replace(old, new)
     assert after != KERNEL
-    assert directive_reasons(KERNEL, after) == [f"it puts text between `{pragma}` and its loop"]
+    condition = f"where `#ifdef {where}` holds, " if where else ""
+    assert directive_reasons(KERNEL, after) == [f"{condition}it puts text between `{pragma}` and its loop"]
 
 
 @pytest.mark.parametrize(

@@ -47,3 +47,14 @@ def test_what_is_left_of_the_reference_its_proof_and_the_program_are_what_verify
     )
     asked: Any = Bench.seconds_to_verify
     assert asked.fget(bench) == pytest.approx(seconds)
+
+
+def test_a_kernel_in_text_that_cannot_be_read_is_named_with_the_line(tmp_path: Path) -> None:
+    source = tmp_path / "main.hip"
+    broken = "template <class T>\n__global__ void scale(T* p) {{{ (\n"
+    source.write_text(f"#include <hip/hip_runtime.h>\n{broken}int main() {{ return 0; }}\n")
+    kernel: Any = SimpleNamespace(name="void scale<float>(float*)", file=str(source), line=3)
+    with pytest.raises(
+        CannotJudge, match=r"`scale` stands in main\.hip, line 3, in text that cannot be read"
+    ):
+        find_source(resolve_project(source), kernel, SourceTexts())

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.accordo.dispatch.captured import CaptureUnreadable
+from hipscope.accordo.replay.replay import ReplayBroken
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import BuildFailed, HipscopeError, UsageError
 from hipscope.analysis.profile import Kernel
@@ -479,7 +481,15 @@ int main() {
 """
 
 
-@pytest.mark.parametrize("failure", [BuildFailed("no rule", "mend it"), UsageError("not built", "mend it")])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        BuildFailed("no rule", "mend it"),
+        UsageError("not built", "mend it"),
+        CaptureUnreadable("dispatch_3/buffer_0.after: not part of the capture", "mend it"),
+        ReplayBroken("the replay of dispatch 3 failed", "mend it"),
+    ],
+)
 def test_a_kernel_that_cannot_be_tried_does_not_end_the_others(
     failure: HipscopeError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
 from hipscope.formulas.propose.recipes import (
     Recipe,
     ask_first,
+    ask_recipe,
     block_coarsening,
     block_reduce,
     cheaper_calls,
@@ -130,7 +131,7 @@ def metadata(vgprs: int = 32, vgpr_spills: int = 0, scratch: int = 0) -> KernelM
 def ask(recipe: str, source: bytes, facts: LaunchFacts) -> Proposal:
     """What the recipe says of the first kernel of the text."""
     kernel = see_through(parse(source).kernels[0], callables_in([source]), definitions_in([source]))
-    return BY_NAME[recipe](source, kernel, None, facts)
+    return ask_recipe(BY_NAME[recipe], source, kernel, None, facts)
 
 
 def candidates(answer: Proposal) -> list[Candidate]:
