@@ -42,6 +42,7 @@ class DeviceFacts:
     max_waves_per_simd: int | None = None
     wave_size: int | None = None
     lds_bytes: int | None = None
+    shader_engines: int | None = None
     l2_channels: int | None = None
     memory_bytes_per_s: float | None = None
     partition: str | None = None
@@ -84,6 +85,7 @@ def device_of(facts: DeviceFacts) -> Device:
         "max_waves_per_simd": facts.max_waves_per_simd,
         "wave_size": facts.wave_size,
         "lds_bytes": facts.lds_bytes,
+        "shader_engines": facts.shader_engines,
         "partition": facts.partition or (None if whole or product is None else _partition(facts, product)),
     }
     known = {name: value for name, value in rows.items() if name in Device.model_fields}
@@ -98,7 +100,8 @@ def device_of(facts: DeviceFacts) -> Device:
     known |= {name: value for name, value in told.items() if value is not None}
     known["name"] = _name(facts, product, arch)
     device = Device(**known)
-    return _with_ceilings(device, facts, rows, product if whole else None)
+    device = device.model_copy(update=_per_xcd(device, facts, rows))
+    return _with_ceilings(device, rows, facts.memory_bytes_per_s, product if whole else None)
 
 
 def with_measured(device: Device, measured: Mapping[str, float], source: str) -> Device:
@@ -120,16 +123,16 @@ def known_architectures() -> tuple[str, ...]:
     return tuple(_table()["arch"])
 
 
-def _with_ceilings(device: Device, facts: DeviceFacts, rows: Row, product: Row | None) -> Device:
+def _with_ceilings(device: Device, rows: Row, memory: float | None, product: Row | None) -> Device:
     """Peaks by the device's own units and clock, memory by the product, and what was measured on the product."""
-    peaks = _computed(device, facts, rows)
+    peaks = _computed(device, rows)
     for level in _MEMORY:
         if product is not None and f"{level}_bytes_per_s" in product:
             row = product[f"{level}_bytes_per_s"]
             peaks[level] = Ceiling(per_s=row["value"], basis="data sheet", source=row["source"])
-    if facts.memory_bytes_per_s:
+    if memory:
         said = "memory clock and channels of the capture"
-        peaks["hbm"] = Ceiling(per_s=facts.memory_bytes_per_s, basis="computed", source=said)
+        peaks["hbm"] = Ceiling(per_s=memory, basis="computed", source=said)
     theoretical = {
         "hbm_bytes_per_s": peaks["hbm"].per_s if "hbm" in peaks else None,
         "l2_bytes_per_s": peaks["l2"].per_s if "l2" in peaks else None,
@@ -145,7 +148,16 @@ def _with_ceilings(device: Device, facts: DeviceFacts, rows: Row, product: Row |
     return with_measured(found, values, next(iter(measured.values()))["source"])
 
 
-def _computed(device: Device, facts: DeviceFacts, rows: Row) -> dict[str, Ceiling]:
+def _per_xcd(device: Device, facts: DeviceFacts, rows: Row) -> dict[str, int | None]:
+    """What each XCD has as many of."""
+    found = {"shader_engines": facts.shader_engines, "l2_channels": facts.l2_channels}
+    for name in found:
+        if found[name] is None and device.xcds and f"{name}_per_xcd" in rows:
+            found[name] = device.xcds * rows[f"{name}_per_xcd"]
+    return found
+
+
+def _computed(device: Device, rows: Row) -> dict[str, Ceiling]:
     """What the units come to at the device's clock."""
     if not device.clock_mhz:
         return {}
@@ -159,10 +171,7 @@ def _computed(device: Device, facts: DeviceFacts, rows: Row) -> dict[str, Ceilin
 
     for level in ("lds", "l1"):
         add(level, device.compute_units, rows.get(f"{level}_bytes_per_cycle"), "CUs")
-    channels = facts.l2_channels
-    if channels is None and device.xcds and "l2_channels_per_xcd" in rows:
-        channels = device.xcds * rows["l2_channels_per_xcd"]
-    add("l2", channels, rows.get("l2_bytes_per_cycle"), "channels")
+    add("l2", device.l2_channels, rows.get("l2_bytes_per_cycle"), "channels")
     for kind, each in rows.get("per_cu", {}).items():
         add(kind, device.compute_units, each, "CUs")
     for kind in ("issue", "valu"):

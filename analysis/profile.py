@@ -236,6 +236,8 @@ class Device(_Record):
     cus_per_workgroup: int = 1
     barriers_per_cu: int | None = None
     groups_per_cu: int | None = None
+    shader_engines: int | None = None
+    l2_channels: int | None = None
     partition: str | None = None
     hbm_bytes_per_s: float | None = None
     l2_bytes_per_s: float | None = None

@@ -45,6 +45,7 @@ def read_agents(path: Path) -> list[Agent]:
                     max_waves_per_simd=_positive(integer(row, "Max_Waves_Per_Simd")),
                     wave_size=_positive(integer(row, "Wave_Front_Size")),
                     lds_bytes=None if not lds else lds * 1024,
+                    shader_engines=_positive(integer(row, "Num_Shader_Banks")),
                 ),
             )
         )

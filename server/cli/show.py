@@ -51,6 +51,16 @@ def show(
             show_default=False,
         ),
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics",
+            metavar="GROUP",
+            help="What the hardware counters say: all, or work, units, mix, waves, launch, lds, l1, l2, memory, fetch, "
+            "spill, intensity.",
+            show_default=False,
+        ),
+    ] = None,
     format: FormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
@@ -67,7 +77,24 @@ def show(
             opened = open_report(OpenRequest(tuple(paths), roots), Run(cancel, progress, SourceTexts()))
         if kernel is not None and isinstance(opened.report, Report):
             opened = Opened(of_kernels(opened.report, kernel), opened.texts)
-        write_result(opened.report, _drawing(opened, top), format, output)
+        if metrics is not None:
+            _write_metrics(opened.report, metrics, top, format, output)
+        else:
+            write_result(opened.report, _drawing(opened, top), format, output)
+
+
+def _write_metrics(
+    report: SavedReport, group: str, top: int | None, format: Format, output: Path | None
+) -> None:
+    from hipscope.analysis.errors import UsageError
+    from hipscope.server.render.metrics import render_metrics
+    from hipscope.server.reports.metrics_writer import metrics_report
+    from hipscope.server.reports.schema.profile import Report
+
+    if not isinstance(report, Report):
+        raise UsageError("metrics are of a profile, and this report is of something else", "name a capture")
+    found = metrics_report(report, group)
+    write_result(found, lambda console: render_metrics(found, console, top), format, output)
 
 
 def _drawing(opened: Opened, top: int | None) -> Callable[[Console], None]:

@@ -20,6 +20,7 @@ from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.coverage import CoverageReport
 from hipscope.server.reports.schema.doctor import DoctorReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
+from hipscope.server.reports.schema.metrics import MetricsReport
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
 from hipscope.server.reports.schema.programs import ProgramsReport
@@ -36,6 +37,7 @@ OBJECTS: tuple[type, ...] = (
     PromptReport,
     ProgramsReport,
     DoctorReport,
+    MetricsReport,
     CacheReport,
 )
 

@@ -26,6 +26,8 @@ _DEVICE_SINCE: Mapping[str, Any] = {
     "cus_per_workgroup": 1,
     "barriers_per_cu": None,
     "groups_per_cu": None,
+    "shader_engines": None,
+    "l2_channels": None,
     "partition": None,
     "ceilings": {},
 }

@@ -223,6 +223,8 @@ def profile(file: str, text: str) -> Object:
             "cus_per_workgroup": 1,
             "barriers_per_cu": 16,
             "groups_per_cu": None,
+            "shader_engines": 32,
+            "l2_channels": 128,
             "partition": None,
             "ceilings": {},
         },

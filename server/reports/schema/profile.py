@@ -36,10 +36,11 @@ class Ceiling:
 class Device:
     """The GPU that the numbers are of; clocks in MHz, LDS in bytes, peaks per second; None is unknown.
 
+    Measured ceilings win over those of data sheets and computed ones.
     `unified_registers`: both kinds share a file; `sgpr_limit`: scalar ones can limit the waves. `lds_reserved` is what
     the system takes of each workgroup, whose waves run on `cus_per_workgroup` CUs; a CU holds `barriers_per_cu` of
     several waves and `groups_per_cu` of any. `partition` is the mode (CPX, ...) of a part of a GPU. `ceilings`: most
-    per second, by level of memory, by unit and data type; measured ones win over those of data sheets and computed ones.
+    per second, by level of memory, by unit and data type.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Device:
     cus_per_workgroup: int
     barriers_per_cu: int | None
     groups_per_cu: int | None
+    shader_engines: int | None
+    l2_channels: int | None
     partition: str | None
     ceilings: Mapping[str, Ceiling]
 

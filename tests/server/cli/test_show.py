@@ -85,3 +85,19 @@ def test_sources_are_found_by_the_longest_end_of_their_path_and_two_that_fit_are
     assert "2 files here could be it" in data["notes"][0]
     data = json.loads(cli("show", "run", "--source-root", "b", "--format", "json").stdout)
     assert data["kernels"][0]["file"] == str((cli.folder / "b/src/transpose.hip").resolve())
+
+
+def test_the_metrics_of_a_capture_are_shown_by_group(cli: Cli) -> None:
+    saved = json.loads(cli("show", str(DATA / "mi300x_vcopy"), "--format", "json").stdout)
+    known = {"arch": "gfx942", "compute_units": 304, "xcds": 8, "simds_per_cu": 4, "max_waves_per_simd": 8}
+    saved["device"] |= {**known, "name": "mi300x", "l2_channels": 128, "clock_mhz": 2100.0}
+    (cli.folder / "saved.json").write_text(json.dumps(saved))
+    shown = cli("show", "saved.json", "--metrics", "l2")
+    assert shown.code == 0, shown.stderr
+    assert "L2 hit rate" in shown.stdout
+    assert "34.3" in shown.stdout
+    data = json.loads(cli("show", "saved.json", "--metrics", "all", "--format", "json").stdout)
+    assert data["schema"] == "hipscope.metrics/1"
+    assert len(data["kernels"][0]["metrics"]) >= 110
+    refused = cli("show", "saved.json", "--metrics", "caches")
+    assert (refused.code, "groups: all, work, units" in refused.stderr) == (2, True)

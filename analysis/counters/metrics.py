@@ -1,0 +1,86 @@
+"""A kernel's metrics: the table of its device's architecture over its counters.
+
+Takes a kernel and a device, gives each metric with its value, or with what is missing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hipscope.analysis.counters.formula import Missing, evaluate, names_in
+from hipscope.analysis.counters.table import Metric, MetricTable, metric_table
+from hipscope.analysis.profile import Device, Kernel
+
+
+@dataclass(frozen=True)
+class MeasuredMetric:
+    """A metric of a kernel: its value, or None and the counters and facts that it lacks (none: it divides by zero)."""
+
+    metric: Metric
+    value: float | None
+    missing: tuple[str, ...] = ()
+
+
+def kernel_metrics(kernel: Kernel, device: Device, group: str | None = None) -> tuple[MeasuredMetric, ...]:
+    """All metrics of the kernel, or those of a group; none for an architecture without a table."""
+    profiled = [d for d in kernel.dispatches if d.profiled]
+    return metrics_of(kernel.counters, sum(d.time_ns for d in profiled), len(profiled), device, group=group)
+
+
+def metrics_of(
+    counters: Mapping[str, float], time_ns: float, launches: int, device: Device, group: str | None = None
+) -> tuple[MeasuredMetric, ...]:
+    """Metrics of counters that are sums over that many launches, which took `time_ns` together."""
+    table = metric_table(device.arch)
+    if table is None:
+        return ()
+    values = {**counters, **device_values(device), "T": time_ns or None, "LAUNCHES": launches or None}
+    chosen = (m for m in table.metrics.values() if group in (None, m.group))
+    return tuple(_measured(metric, values, table) for metric in chosen)
+
+
+def metric_columns(frame: Any, device: Device) -> Any:
+    """The metrics as columns beside a frame of counters, a row for each launch.
+
+    `frame` has a column for each counter and `duration_ns`; a metric that lacks one is left out.
+    """
+    import pandas
+
+    table = metric_table(device.arch)
+    if table is None:
+        return frame
+    values = {**dict(frame.items()), **device_values(device), "T": frame["duration_ns"], "LAUNCHES": 1}
+    found = {key: evaluate(metric.formula, values, table.names) for key, metric in table.metrics.items()}
+    columns = {key: value for key, value in found.items() if not isinstance(value, Missing)}
+    return pandas.concat([frame, pandas.DataFrame(columns, index=frame.index)], axis=1)
+
+
+def device_values(device: Device) -> dict[str, float | None]:
+    """The facts of the device by their names in formulas."""
+    known = device.max_waves_per_simd is not None and device.simds_per_cu is not None
+    return {
+        "CU": device.compute_units,
+        "SIMD": device.simds_per_cu,
+        "XCD": device.xcds,
+        "SE": device.shader_engines,
+        "CHANNELS": device.l2_channels,
+        "CLOCK": device.clock_mhz,
+        "LANES": device.wave_size,
+        "WAVES_PER_CU": (device.max_waves_per_simd or 0) * (device.simds_per_cu or 0) if known else None,
+    }
+
+
+def counters_of(metric: Metric, table: MetricTable) -> frozenset[str]:
+    """The counters that a metric needs."""
+    return frozenset(
+        name for name in names_in(metric.formula, table.names) if "_" in name and name != "WAVES_PER_CU"
+    )
+
+
+def _measured(metric: Metric, values: Mapping[str, Any], table: MetricTable) -> MeasuredMetric:
+    value = evaluate(metric.formula, values, table.names)
+    if isinstance(value, Missing):
+        return MeasuredMetric(metric, None, tuple(sorted(value.names)))
+    return MeasuredMetric(metric, value)

@@ -1,0 +1,183 @@
+"""Metrics from counters: real captures of AMD's copy, published numbers, and what is missing."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pandas
+import pytest
+
+from hipscope.analysis.counters.docs import PAGE, page
+from hipscope.analysis.counters.formula import evaluate
+from hipscope.analysis.counters.metrics import (
+    MeasuredMetric,
+    counters_of,
+    kernel_metrics,
+    metric_columns,
+    metrics_of,
+)
+from hipscope.analysis.counters.table import metric_table, tables
+from hipscope.analysis.devices import DeviceFacts, device_of
+from hipscope.analysis.ingest import read_capture
+
+ROOT = Path(__file__).parents[3]
+VCOPY = ROOT / "tests" / "data" / "captures" / "mi300x_vcopy"
+WORKLOADS = ROOT.parent / "shared" / "fixtures" / "rocprofiler-compute_workloads"
+MI300X = device_of(DeviceFacts(arch="gfx942", product="MI300X", compute_units=304, xcds=8, clock_mhz=2100))
+MI210 = device_of(DeviceFacts(arch="gfx90a", product="MI210", compute_units=104, xcds=1, clock_mhz=1700))
+shared = pytest.mark.skipif(not WORKLOADS.is_dir(), reason="needs the shared fixtures")
+
+
+def by_key(found: tuple[MeasuredMetric, ...]) -> dict[str, MeasuredMetric]:
+    return {m.metric.key: m for m in found}
+
+
+def values(counters: dict[str, float], time_ns: float = 1000, launches: int = 1) -> dict[str, float | None]:
+    return {m.metric.key: m.value for m in metrics_of(counters, time_ns, launches, MI300X)}
+
+
+def test_a_copy_on_an_mi300x() -> None:
+    found = by_key(kernel_metrics(read_capture(VCOPY).kernels[0], MI300X))
+    assert found["l2_hit"].value == pytest.approx(34.3, abs=0.1)
+    assert found["waves"].value == 16384
+    assert found["read_bytes"].value == pytest.approx(3 * 8.40e6, rel=0.01)
+
+
+@shared
+def test_medians_of_a_copy_on_an_mi300x() -> None:
+    # The golden values of AMD's own sample (rocprofiler-compute, vcopy, MI300X_A1_rocpd): the median launch.
+    launches: dict[str, dict[str, float]] = defaultdict(dict)
+    with (WORKLOADS / "vcopy" / "MI300X_A1_rocpd" / "pmc_perf.csv").open() as file:
+        for row in csv.DictReader(file):
+            counters = launches[row["Dispatch_ID"]]
+            counters[row["Counter_Name"]] = float(row["Counter_Value"])
+            counters["duration_ns"] = float(row["End_Timestamp"]) - float(row["Start_Timestamp"])
+    median = metric_columns(pandas.DataFrame(launches.values()), MI300X).median()
+    golden = {
+        "time": 6730, "waves": 16384, "l2_hit": 34.3, "read_bytes": 8.40e6, "read_rate": 1248, "valu_busy": 1.1,
+        "active_lanes": 64, "mean_waves": 1918.7, "wave_cycles": 3390.5, "dependency_wait": 2354.5,
+        "issue_wait": 52.3, "active_cycles": 68, "vmem_latency": 1005, "l1_hit": 62.5, "coalescing": 25,
+        "load_requests": 4, "store_requests": 8,
+    }  # fmt: skip
+    assert {key: median[key] for key in golden} == pytest.approx(golden, rel=0.03)
+
+
+@shared
+def test_a_copy_on_an_mi200() -> None:
+    counters: Counter[str] = Counter()
+    time_ns = 0.0
+    with (WORKLOADS / "vcopy" / "MI200" / "pmc_perf.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        time_ns += float(row["End_Timestamp"]) - float(row["Start_Timestamp"])
+        counters.update(
+            {k: float(v) for k, v in row.items() if k.isidentifier() and k.isupper() | ("_sum" in k) and v}
+        )
+    found = by_key(metrics_of(counters, time_ns, len(rows), MI210))
+    # Lines of 64 bytes in the L1: eight requests for a load of 512 B; its own names for requests to memory.
+    assert found["load_requests"].value == pytest.approx(8)
+    assert found["l1_hit"].value == pytest.approx(50)
+    assert found["read_bytes"].value == pytest.approx(3 * 8 * 1024 * 1024, rel=0.01)
+    assert found["l1_read_latency"].value == pytest.approx(1243.7, abs=0.1)
+    assert "matrix_f8_rate" not in found
+    assert found["occupancy"].value is not None
+    assert found["occupancy"].value < 8
+
+
+def test_published_numbers_of_guided_tuning() -> None:
+    # A vector addition of 1,048,576 floats on an MI300X, 5.809 us.
+    add = values(
+        {
+            "TA_TOTAL_WAVEFRONTS_sum": 49152, "TCP_TOTAL_ACCESSES_sum": 786432, "TCC_HIT_sum": 35880,
+            "TCC_MISS_sum": 98424, "TCP_TOTAL_CACHE_ACCESSES_sum": 196608,
+        },
+        5809,
+    )  # fmt: skip
+    assert add["coalescing"] == pytest.approx(100)
+    assert add["l2_hit"] == pytest.approx(26.7, abs=0.05)
+    assert add["l1_bytes"] == pytest.approx(25.2e6, rel=0.01)
+    # A transpose without coalescing: 16 and 64 look-ups per wave instruction.
+    transpose = values({"TA_TOTAL_WAVEFRONTS_sum": 2, "TCP_TOTAL_ACCESSES_sum": 80})
+    assert transpose["coalescing"] == pytest.approx(40)
+    conflicts = values({"SQ_LDS_BANK_CONFLICT": 32768, "SQ_LDS_IDX_ACTIVE": 98304})
+    assert conflicts["lds_conflicts"] == pytest.approx(0.5)
+    assert conflicts["lds_bytes"] == 8_388_608
+
+
+def test_a_missing_counter_is_named_and_nothing_is_made_of_it() -> None:
+    found = by_key(metrics_of({"SQ_INSTS": 10.0}, 1000, 1, MI300X))
+    assert (found["ipc"].value, found["ipc"].missing) == (None, ("SQ_BUSY_CU_CYCLES",))
+    assert all(m.value is None for key, m in found.items() if key != "time")
+
+
+def test_a_division_by_zero_is_missing_without_a_missing_counter() -> None:
+    found = by_key(metrics_of({"TCC_HIT_sum": 0.0, "TCC_MISS_sum": 0.0}, 1000, 1, MI300X))
+    assert (found["l2_hit"].value, found["l2_hit"].missing) == (None, ())
+
+
+def test_a_device_whose_size_is_not_known_has_no_metric_that_needs_it() -> None:
+    counters = {"GRBM_GUI_ACTIVE": 800.0, "SQ_ACTIVE_INST_VALU": 100.0, "SQ_INSTS": 10.0, "SQ_WAVES": 5.0}
+    found = by_key(metrics_of(counters, 1000, 1, device_of(DeviceFacts(arch="gfx942"))))
+    assert found["valu_busy"].missing == ("CU", "XCD")
+    assert found["instructions_per_wave"].value == 2
+    assert metrics_of(counters, 1000, 1, device_of(DeviceFacts())) == ()
+
+
+def test_columns_have_the_numbers_of_each_launch() -> None:
+    frame = pandas.DataFrame(
+        {"TCC_HIT_sum": [1.0, 3.0, 0.0], "TCC_MISS_sum": [1.0, 1.0, 0.0], "duration_ns": [10, 20, 30]}
+    )
+    found = metric_columns(frame, MI300X)
+    assert list(found["l2_hit"].fillna(-1)) == [50, 75, -1]
+    assert list(found["time"]) == [10, 20, 30]
+    assert "ipc" not in found
+
+
+@pytest.mark.parametrize(
+    "formula", ["__import__('os')", "a.b", "[1]", "a if a else a", "open(a)", "a ** 2", "-a"]
+)
+def test_a_formula_is_arithmetic_and_nothing_else(formula: str) -> None:
+    with pytest.raises(ValueError, match="not arithmetic"):
+        evaluate(formula, {"a": 1.0}, {})
+
+
+@pytest.mark.parametrize("name", tables())
+def test_each_row_of_each_table_can_be_evaluated_and_says_where_it_is_from(name: str) -> None:
+    table = metric_table(name)
+    assert table is not None
+    for metric in table.metrics.values():
+        needed = counters_of(metric, table)
+        (found,) = (
+            m for m in metrics_of(dict.fromkeys(needed, 8.0), 1000, 1, device_of(DeviceFacts(
+                arch=name, compute_units=4, xcds=1, clock_mhz=1000, shader_engines=2, l2_channels=16,
+            ))) if m.metric == metric
+        )  # fmt: skip
+        assert found.missing == (), metric.key
+        assert metric.source
+        assert metric.group in table.groups
+
+
+def test_the_main_table_has_what_amds_reports_have() -> None:
+    table = metric_table("gfx942")
+    assert table is not None
+    assert len(table.metrics) >= 110
+    keys = {key for m in table.metrics.values() for key in m.source.split() if "." in key}
+    assert {
+        "flops.f",
+        "flops.i",
+        "hbm.rd",
+        "hbm.wr",
+        "lds.lds",
+        "lds.bc",
+        "lds.util",
+        "l1.hr",
+        "l1.coal",
+        "l2.hr",
+    } <= {key.rstrip(",") for key in keys}
+
+
+def test_the_page_is_current() -> None:
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert text == page(), f"run: python -m hipscope.analysis.counters.docs > {PAGE}"
