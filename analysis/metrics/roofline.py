@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from hipscope.analysis.counters.formula import Missing, evaluate
+from hipscope.analysis.counters.table import metric_table
+from hipscope.analysis.metrics.ceilings import Reach, matrix_time_share, nearest, reaches
 from hipscope.analysis.metrics.memory_patterns import memory_bytes
 from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Provenance, StallReason
@@ -22,7 +25,7 @@ BOUND_FRACTION = 0.6
 SHORT_LAUNCH_NS = 3000.0
 _STREAMING = 0.75  # of the peak bandwidth, that streams reach on an MI300X
 _VALU_TYPES = ("F16", "F32", "F64")
-_MFMA_TYPES = ("F8", "F16", "BF16", "F32", "F64")
+_MFMA_TYPES = ("F6F4", "F8", "F16", "BF16", "XF32", "F32", "F64")
 _MODEL_BOUNDS: Mapping[str, Bound] = {
     "hbm": "memory",
     "mall": "memory",
@@ -46,7 +49,9 @@ class Roofline:
     """Totals over the profiled launches and rates while they ran; None where a counter is missing.
 
     `flops` counts floating-point operations, `memory_bytes` traffic between L2 and memory, `intensity` is their ratio.
-    `flops_fraction` and `memory_fraction` are parts of the device's peak, 0..1 and above 1 only by rounding.
+    `flops_fraction` and `memory_fraction` are parts of the device's peak, 0..1 and above 1 only by rounding. The peak
+    of a kernel with matrix instructions is that of the matrix units for its types. `ceilings` are all that the counters
+    tell of, `nearest` is the closest one's name.
     """
 
     provenance: Provenance
@@ -62,20 +67,23 @@ class Roofline:
     flops_fraction: float | None
     memory_fraction: float | None
     bound: Bound
+    ceilings: tuple[Reach, ...] = ()
+    nearest: str | None = None
 
 
 def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline:
     """Place the kernel under the device's roof."""
     time_ns = sum(d.time_ns for d in kernel.dispatches if d.profiled)
     flops = flop_count(kernel.counters)
-    moved = traffic_bytes(kernel.counters)
+    moved = traffic_bytes(kernel.counters, device.arch)
     if moved is None:
         moved = memory_bytes(kernel)
-    double = _uses_double(kernel.counters)
-    peak_flops = device.flops_fp64 if double else device.flops_fp32
     flops_per_s = _rate(flops, time_ns)
     bytes_per_s = _rate(moved, time_ns)
+    found = reaches(kernel.counters, moved, time_ns, device)
+    peak_flops = _peak_flops(kernel.counters, found, device)
     flops_fraction = flops_per_s / peak_flops if flops_per_s is not None and peak_flops else None
+    close = nearest(found)
     memory_fraction = (
         bytes_per_s / device.hbm_bytes_per_s if bytes_per_s is not None and device.hbm_bytes_per_s else None
     )
@@ -93,6 +101,8 @@ def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline
         flops_fraction=flops_fraction,
         memory_fraction=memory_fraction,
         bound=_bound(kernel, flops_fraction, memory_fraction),
+        ceilings=found,
+        nearest=None if close is None else close.name,
     )
 
 
@@ -108,8 +118,13 @@ def flop_count(counters: Mapping[str, float]) -> float | None:
     return 64 * vector + 512 * matrix
 
 
-def traffic_bytes(counters: Mapping[str, float]) -> float | None:
-    """Bytes read and written between L2 and the fabric (gfx942 names); None if the requests were not counted."""
+def traffic_bytes(counters: Mapping[str, float], arch: str = "gfx942") -> float | None:
+    """Bytes read and written between L2 and the fabric; None if the requests were not counted."""
+    table = metric_table(arch)
+    if table is not None and "READ_BYTES" in table.names:
+        moved = evaluate("READ_BYTES + WRITE_BYTES", counters, table.names)
+        if not isinstance(moved, Missing):
+            return float(moved)
     read = read_bytes(counters)
     written = written_bytes(counters)
     return None if read is None or written is None else read + written
@@ -132,6 +147,16 @@ def written_bytes(counters: Mapping[str, float]) -> float | None:
         return None
     wide = counters.get("TCC_EA0_WRREQ_64B_sum", 0.0)
     return 64 * wide + 32 * (requests - wide)
+
+
+def _peak_flops(counters: Mapping[str, float], found: tuple[Reach, ...], device: Device) -> float | None:
+    """What the kernel's operations could reach: the peak of its matrix types by their parts, else of its vectors."""
+    matrix = sum(r.per_s for r in found if r.name.startswith("matrix_") and r.unit == "FLOP/s")
+    vector = sum(r.per_s for r in found if r.name.startswith("vector_"))
+    if matrix > vector:
+        share = matrix_time_share(found, device)
+        return (matrix + vector) / share if share else None
+    return device.flops_fp64 if _uses_double(counters) else device.flops_fp32
 
 
 def _uses_double(counters: Mapping[str, float]) -> bool:

@@ -29,6 +29,7 @@ from hipscope.server.reports.schema.profile import (
     Line,
     Memory,
     Occupancy,
+    Reach,
     Report,
     Resources,
     Roofline,
@@ -229,10 +230,42 @@ def memory_sentence(memory: Memory) -> str:
 
 
 def roofline_rows(roofline: Roofline) -> list[tuple[str, str]]:
-    """The kernel's place under the roof, as far as it is known."""
+    """The kernel's place under the roof, as far as it is known: work per byte, then each ceiling, the closest first."""
     rows = []
     if roofline.intensity is not None:
         rows.append(("arithmetic intensity", f"{roofline.intensity:.2f} flop/B"))
+    if not roofline.ceilings:
+        return rows + _peak_rows(roofline)
+    order = sorted(roofline.ceilings, key=lambda r: -(r.fraction or 0.0))
+    return rows + [
+        (_CEILINGS.get(r.name, r.name.replace("_", " ")), _reach_text(r)) for r in order[:_SHOWN_CEILINGS]
+    ]
+
+
+_CEILINGS = {
+    "hbm": "memory",
+    "mall": "Infinity Cache",
+    "l2": "L2",
+    "l1": "L1",
+    "lds": "LDS",
+    "issue": "instructions",
+    "valu": "vector instructions",
+}
+_SHOWN_CEILINGS = 5
+
+
+def _reach_text(reach: Reach) -> str:
+    unit = reach.unit.replace("FLOP", "flop").replace("OP/", "op/").replace("instructions", "I")
+    text = rate(reach.per_s, unit)
+    if reach.ceiling is None or reach.fraction is None:
+        return text
+    said = f", {reach.basis}" if reach.basis == "measured" else ""
+    most = rate(reach.ceiling, unit)
+    return f"{bar(min(1.0, reach.fraction)).rstrip()} {text}, {percent(reach.fraction)} of {most}{said}"
+
+
+def _peak_rows(roofline: Roofline) -> list[tuple[str, str]]:
+    rows = []
     for label, unit, achieved, peak in (
         ("compute", "flop/s", roofline.flops_per_s, roofline.peak_flops_per_s),
         ("HBM", "B/s", roofline.bytes_per_s, roofline.peak_bytes_per_s),

@@ -32,6 +32,7 @@ _DEVICE_SINCE: Mapping[str, Any] = {
     "ceilings": {},
 }
 _OCCUPANCY_SINCE: Mapping[str, Any] = {"next_step": None}
+_ROOFLINE_SINCE: Mapping[str, Any] = {"ceilings": [], "nearest": None}
 
 
 def read_report(data: object, where: str = _WORKER) -> Report:
@@ -77,6 +78,8 @@ def _kernel(kernel: object) -> object:
     changed = dict(kernel)
     if "occupancy" in kernel:
         changed["occupancy"] = _with(kernel["occupancy"], _OCCUPANCY_SINCE)
+    if "roofline" in kernel:
+        changed["roofline"] = _with(kernel["roofline"], _ROOFLINE_SINCE)
     if isinstance(kernel.get("lines"), list):
         changed["lines"] = [_line(line) for line in kernel["lines"]]
     return changed

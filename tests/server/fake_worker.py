@@ -317,6 +317,8 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
             "flops_fraction": None,
             "memory_fraction": None,
             "bound": "lds",
+            "ceilings": [],
+            "nearest": None,
         },
         "occupancy": {
             "theoretical": 4,

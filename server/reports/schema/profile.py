@@ -121,6 +121,19 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """A rate beside the device's ceiling of that name; None where none is known. `basis`: whether it was measured."""
+
+    name: str
+    unit: str
+    per_s: float
+    ceiling: float | None
+    fraction: float | None
+    basis: str | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Roofline:
     """Totals over the profiled launches and rates while they ran; None where a counter is missing.
 
@@ -140,6 +153,8 @@ class Roofline:
     flops_fraction: float | None
     memory_fraction: float | None
     bound: str
+    ceilings: tuple[Reach, ...]
+    nearest: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import pytest
 
 from hipscope.analysis.devices import DeviceFacts, device_of, find_device
 from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.metrics.ceilings import Reach
 from hipscope.analysis.metrics.line_costs import is_foreign, line_costs, user_frame
 from hipscope.analysis.metrics.memory_patterns import (
     add_patterns,
@@ -410,3 +411,68 @@ def test_the_models_own_verdict_wins() -> None:
 def test_no_unit_is_busy_for_the_model_where_simds_are_busy_with_issuing(waits: float, bound: str) -> None:
     kernel = kernel_of(instruction("s_add_u32 s0, s0, 1", 1, issue_contention=waits), bound_by="latency")
     assert roofline(kernel, MI300X, Provenance.MODELLED).bound == bound
+
+
+# ---- ceilings ----
+
+
+def reach_of(counters: dict[str, float], time_ns: float = 10_000) -> dict[str, Reach]:
+    kernel = kernel_of(counters=counters)
+    dispatch = kernel.dispatches[0].model_copy(update={"end_ns": time_ns})
+    found = roofline(kernel.model_copy(update={"dispatches": (dispatch,)}), MI300X, Provenance.MEASURED)
+    return {reach.name: reach for reach in found.ceilings}
+
+
+def test_matrix_work_is_held_against_the_matrix_peak() -> None:
+    # A bf16 GEMM was "65 % of peak, compute bound": of the peak of single-precision vectors.
+    work = 106e12 * 10e-6
+    counters = {"SQ_INSTS_VALU_MFMA_MOPS_BF16": work / 512, "SQ_INSTS_VALU_ADD_F32": 0.0}
+    memory = {"TCC_EA0_RDREQ_sum": 0.3 * 5.3e12 * 10e-6 / 64, "TCC_EA0_WRREQ_sum": 0.0}
+    narrow = {"TCC_BUBBLE_sum": 0.0, "TCC_EA0_RDREQ_32B_sum": 0.0, "TCC_EA0_WRREQ_64B_sum": 0.0}
+    roof = roofline(kernel_of(counters={**counters, **memory, **narrow}), MI300X, Provenance.MEASURED)
+    assert roof.flops_fraction == pytest.approx(0.081, abs=0.001)
+    assert roof.bound != "compute"
+    assert roof.nearest == "hbm"
+
+
+def test_each_level_and_data_type_has_its_own_ceiling() -> None:
+    counters = {
+        "TCP_TCC_READ_REQ_sum": 1000.0, "TCP_TCC_WRITE_REQ_sum": 0.0, "TCP_TCC_ATOMIC_WITH_RET_REQ_sum": 0.0,
+        "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum": 0.0, "TCP_TOTAL_CACHE_ACCESSES_sum": 1000.0, "SQ_LDS_IDX_ACTIVE": 1000.0,
+        "SQ_LDS_BANK_CONFLICT": 0.0, "SQ_INSTS": 100.0, "SQ_INSTS_VALU": 50.0, "SQ_INSTS_VALU_MFMA_MOPS_I8": 10.0,
+        **{f"SQ_INSTS_VALU_{operation}_F64": 10.0 for operation in ("ADD", "MUL", "TRANS", "FMA")},
+    }  # fmt: skip
+    found = reach_of(counters)
+    assert set(found) == {"l2", "l1", "lds", "issue", "valu", "matrix_i8", "vector_f64"}
+    assert found["l2"].per_s == 128_000 / 10e-6
+    assert found["vector_f64"].per_s == 64 * 50 / 10e-6
+    assert (found["matrix_i8"].unit, found["matrix_i8"].ceiling) == ("OP/s", 977e12)
+    assert (found["issue"].unit, found["issue"].ceiling) == ("instructions/s", 5 * 304 * 2100e6)
+    assert (found["l1"].ceiling, found["l1"].basis) == (33.0e12, "measured")
+
+
+@pytest.mark.parametrize(
+    ("tb_per_s", "name", "fraction"),
+    [
+        (2.12, "hbm", 0.5),
+        (5.0, "hbm", 5.0 / 5.3),  # beyond what was measured: the sum of the units is the ceiling
+        (6.0, "mall", 6.0 / 6.42),  # beyond what memory can: the cache in front of it served it
+    ],
+)
+def test_no_kernel_is_above_its_ceiling(tb_per_s: float, name: str, fraction: float) -> None:
+    requests = tb_per_s * 1e12 * 10e-6 / 64
+    counters = {"TCC_EA0_RDREQ_sum": requests, "TCC_EA0_WRREQ_sum": 0.0}
+    (reach,) = reach_of(counters).values()
+    assert (reach.name, reach.fraction) == (name, pytest.approx(fraction))
+
+
+def test_a_copy_on_an_mi200_is_read_by_its_own_counters() -> None:
+    device = device_of(DeviceFacts(arch="gfx90a", product="MI210", compute_units=104, xcds=1))
+    counters = {"TCC_EA_RDREQ_sum": 100.0, "TCC_EA_RDREQ_32B_sum": 20.0, "TCC_EA_WRREQ_sum": 10.0}
+    counters["TCC_EA_WRREQ_64B_sum"] = 5.0
+    roof = roofline(kernel_of(counters=counters), device, Provenance.MEASURED)
+    assert roof.memory_bytes == 32 * 20 + 64 * 80 + 64 * 5 + 32 * 5
+
+
+def test_without_time_nothing_is_close_to_anything() -> None:
+    assert reach_of({"SQ_INSTS": 100.0}, time_ns=0) == {}
