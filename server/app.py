@@ -19,6 +19,7 @@ from hipscope.server.features import (
     hover,
     inlay_hint,
     lifecycle,
+    proposals,
     restore,
     watched_files,
 )
@@ -33,6 +34,7 @@ FEATURES = (
     inlay_hint,
     code_action,
     execute_command,
+    proposals,
     restore,
     watched_files,
 )

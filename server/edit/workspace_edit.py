@@ -59,15 +59,32 @@ def workspace_edit(
     return edit_of_documents(changes, label, description, client)
 
 
+def is_of_text(edit: EditPart, text: str) -> bool:
+    """Whether an edit was verified against that text; an editor may leave out the file's byte order mark."""
+    return edit.original_sha256 in (digest(text), digest(_BOM + text))
+
+
+def edited_text(edit: EditPart, text: str) -> str:
+    """The text with the edit, without a byte order mark. Raises StaleEdit when it is another text."""
+    start, end = _bytes_of(edit, text)
+    data = text.encode("utf-8", "surrogatepass")
+    return (data[:start] + edit.new_text.encode() + data[end:]).decode("utf-8", "surrogatepass")
+
+
 def _text_edit(edit: EditPart, text: str, client: EditSide) -> lsp.TextEdit:
     """The change of a document with that text. Raises StaleEdit when it is another text."""
-    start, end = edit.start_byte, edit.end_byte
-    if digest(text) != edit.original_sha256:
-        # Editors keep a byte order mark out of the text; on disk, where the edit was made, it is three bytes.
-        if digest(_BOM + text) != edit.original_sha256:
-            raise StaleEdit(edit.file)
-        start, end = start - 3, end - 3
+    start, end = _bytes_of(edit, text)
     return lsp.TextEdit(range=byte_range(text, start, end, client.encoding), new_text=edit.new_text)
+
+
+def _bytes_of(edit: EditPart, text: str) -> tuple[int, int]:
+    """The bytes of a document's text that an edit replaces. Raises StaleEdit when it is another text."""
+    if not is_of_text(edit, text):
+        raise StaleEdit(edit.file)
+    if digest(text) == edit.original_sha256:
+        return edit.start_byte, edit.end_byte
+    # Editors keep a byte order mark out of the text; on disk, where the edit was made, it is three bytes.
+    return edit.start_byte - 3, edit.end_byte - 3
 
 
 def edit_of_documents(

@@ -1,27 +1,40 @@
-"""`workspace/executeCommand`: profile, optimize, check, bench, openProfile, cancel; unpacks and calls `commands/`.
+"""`workspace/executeCommand`: profile, optimize, apply, check, bench, openProfile, cancel; unpacks and calls `commands/`.
 
 `hipscope/openProfile` is the same as a request of its own. A command takes one object: `uri`; to open, `path` or
-`uri`; for optimize `kernel`, `formula` or `position` (the kernel there), for bench `kernel` or `position`.
+`uri`; for optimize `kernel`, `formula` or `position` (the kernel there), for bench `kernel` or `position`; for apply and
+discard the `id` of a proposal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
+from typing import Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.server.features.code_action import kernels_around
-from hipscope.server.features.commands import BENCH, CANCEL, CHECK, OPEN_PROFILE, OPTIMIZE, PROFILE
+from hipscope.server.features.commands import (
+    APPLY,
+    BENCH,
+    CANCEL,
+    CHECK,
+    DISCARD,
+    OPEN_PROFILE,
+    OPTIMIZE,
+    PROFILE,
+)
 from hipscope.server.features.commands.bench import write_bench
 from hipscope.server.features.commands.cancel import cancel
 from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.open_profile import open_profile
 from hipscope.server.features.commands.optimize import optimize
 from hipscope.server.features.commands.profile import profile
+from hipscope.server.features.commands.proposal import apply_proposal, discard
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.session.language_server import HipServer, path_of
-from hipscope.server.session.project_job import Answer
+from hipscope.server.session.project_job import Answer, needed_key
+from hipscope.server.session.proposals import Proposal
 
 
 def register(server: HipServer) -> None:
@@ -29,22 +42,31 @@ def register(server: HipServer) -> None:
 
     @server.command(PROFILE)
     async def profile_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
-        return await profile(ls, _uri(arguments), show_project, asked=True)
+        uri = _uri(ls, arguments)
+        return await _answered(ls, profile(ls, uri, show_project, asked=True))
 
     @server.command(OPTIMIZE)
     async def optimize_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
-        uri = _uri(arguments)
+        uri = _uri(ls, arguments)
         assert isinstance(arguments, Mapping)
         kernel = arguments.get("kernel") or _kernel_at(ls, uri, arguments.get("position"))
-        return await optimize(ls, uri, kernel, arguments.get("formula"), show_project)
+        return await _answered(ls, optimize(ls, uri, kernel, arguments.get("formula"), show_project))
+
+    @server.command(APPLY)
+    async def apply_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return await _answered(ls, apply_proposal(ls, _proposal(ls, arguments), show_project))
+
+    @server.command(DISCARD)
+    async def discard_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return discard(ls, _proposal(ls, arguments).id)
 
     @server.command(CHECK)
     async def check_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
-        return await check(ls, _uri(arguments), show_project)
+        return await _answered(ls, check(ls, _uri(ls, arguments), show_project))
 
     @server.command(BENCH)
     async def bench_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
-        uri = _uri(arguments)
+        uri = _uri(ls, arguments)
         assert isinstance(arguments, Mapping)
         kernel = arguments.get("kernel") or _kernel_text_at(ls, uri, arguments.get("position"))
         return await write_bench(ls, uri, str(kernel or ""))
@@ -94,8 +116,30 @@ def _path(arguments: object) -> Path:
     return Path(found).expanduser().absolute()
 
 
-def _uri(arguments: object) -> str:
+async def _answered(ls: HipServer, work: Coroutine[Any, Any, Answer]) -> Answer:
+    """What came of a command; at once that it has started where the client would stand still until the end."""
+    if ls.waits_for_commands:
+        return await work
+
+    async def run() -> None:
+        await work
+
+    ls.in_background(run())
+    return {"status": "started"}
+
+
+def _uri(ls: HipServer, arguments: object) -> str:
     uri = arguments.get("uri") if isinstance(arguments, Mapping) else None
     if not isinstance(uri, str):
         raise JsonRpcInvalidParams("the command takes one object with a string `uri`")
+    needed_key(ls, uri)
     return uri
+
+
+def _proposal(ls: HipServer, arguments: object) -> Proposal:
+    identifier = arguments.get("id") if isinstance(arguments, Mapping) else None
+    if not isinstance(identifier, str):
+        raise JsonRpcInvalidParams("the command takes one object with the `id` of a proposal")
+    if (proposal := ls.proposals.get(identifier)) is None:
+        raise JsonRpcInvalidParams(f"no proposal {identifier} is kept: optimize the kernel again")
+    return proposal

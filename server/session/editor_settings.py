@@ -26,6 +26,7 @@ class EditorSettings:
     arch: str | None = None
     formula: str = "auto"
     rewriter: Literal["recipes", "llm", "both"] | None = None
+    apply: Literal["ask", "directly"] = "ask"
     program_arguments: tuple[str, ...] = ()
     time_budget: float | None = None
     parallel_jobs: int = 1

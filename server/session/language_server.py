@@ -27,6 +27,7 @@ from hipscope.server.reports.schema.profile import Inputs
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.folder_watch import FolderWatch
 from hipscope.server.session.known_profiles import SOURCES, Marks, Store
+from hipscope.server.session.proposals import Proposals
 from hipscope.server.session.protocol import HipscopeProtocol
 
 
@@ -69,6 +70,7 @@ class HipServer(LanguageServer):
         self.jobs = Jobs()
         self.spare = Spare()
         self.store = Store()
+        self.proposals = Proposals()
         self.published: dict[str, set[str]] = {}
         self.watched: frozenset[str] = frozenset()
         self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
@@ -92,6 +94,11 @@ class HipServer(LanguageServer):
     def has_extension(self) -> bool:
         """Whether the client is our own extension, which understands the `hipscope/*` notifications."""
         return bool(self.initialization_options.get("hipscopeExtension"))
+
+    @property
+    def waits_for_commands(self) -> bool:
+        """Whether the client goes on while a command runs. Others may stand still until it is answered (eglot)."""
+        return self.has_extension or self.initialization_options.get("waitsForCommands") is True
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine without waiting for it; it ends with its job."""

@@ -27,6 +27,7 @@ CLIENTS = {p.stem: p for p in sorted((HERE.parent / "clients").glob("*.json"))}
 PROFILE, OPTIMIZE, CHECK, RESTORE, CANCEL = (
     f"hipscope.server.{c}" for c in ("profile", "optimize", "check", "restore", "cancel")
 )
+APPLY, DISCARD = "hipscope.server.apply", "hipscope.server.discard"
 CACHE = tempfile.TemporaryDirectory(prefix="hipscope-test-")
 STATE = f"{CACHE.name}/state"
 COMMAND = [sys.executable, "-m", "hipscope.server", "lsp"]
@@ -63,7 +64,9 @@ class Editor(LanguageClient):
         self.initialized_in = 0.0
         self.questions: list[str] = []
         self.answer: str | None = None
+        self.answers: list[str] = []
         self.applies = False
+        self.refuses = ""
 
     def open(self, text: str = PROGRAM) -> None:
         self.text = text
@@ -129,14 +132,17 @@ def make_client() -> Editor:
     @editor.feature(lsp.WORKSPACE_APPLY_EDIT)  # type: ignore[untyped-decorator]
     def apply_edit(params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
         editor.edits.append(params)
-        if editor.applies:
+        if editor.applies and not editor.refuses:
             editor.apply(params.edit)
+        if editor.refuses:
+            return lsp.ApplyWorkspaceEditResult(applied=False, failure_reason=editor.refuses)
         return lsp.ApplyWorkspaceEditResult(applied=True)
 
     @editor.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)  # type: ignore[untyped-decorator]
     def show_message_request(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
         editor.questions.append(params.message)
-        return next((a for a in params.actions or () if a.title == editor.answer), None)
+        answer = editor.answers.pop(0) if editor.answers else editor.answer
+        return next((a for a in params.actions or () if a.title == answer), None)
 
     for method in (lsp.WORKSPACE_CODE_LENS_REFRESH, lsp.WORKSPACE_INLAY_HINT_REFRESH):
 
@@ -158,7 +164,7 @@ def make_client() -> Editor:
     def unregister_capability(params: lsp.UnregistrationParams) -> None:
         editor.watched.clear()
 
-    for method in ("hipscope/status", "hipscope/heat", "hipscope/setArguments"):
+    for method in ("hipscope/status", "hipscope/heat", "hipscope/setArguments", "hipscope/proposal"):
 
         @editor.feature(method)  # type: ignore[untyped-decorator]
         def custom(params: Any, method: str = method) -> None:
@@ -222,6 +228,9 @@ async def start(
     client.initialized_in = time.monotonic() - begun
 
 
+DIRECTLY = {"apply": "directly"}
+"""Most tests are about what is applied, not about who decides it."""
+
 config = ClientServerConfig(server_command=COMMAND, client_factory=make_client, server_env=ENVIRONMENT)
 
 
@@ -229,7 +238,8 @@ config = ClientServerConfig(server_command=COMMAND, client_factory=make_client, 
 async def any_client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     """Each recorded client in turn, settings as they come."""
     folder = request.getfixturevalue("tmp_path")
-    await start(lsp_client, request.param, folder, profileOnSave=False)
+    lsp_client.set_configuration(DIRECTLY, section="hipscope")
+    await start(lsp_client, request.param, folder, profileOnSave=False, waitsForCommands=True, **DIRECTLY)
     yield
     await asyncio.wait_for(lsp_client.shutdown_session(), 10)
 
@@ -238,6 +248,7 @@ async def any_client(request: pytest.FixtureRequest, lsp_client: Editor) -> Asyn
 async def client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     """VS Code with our extension."""
     folder = request.getfixturevalue("tmp_path")
+    lsp_client.set_configuration(DIRECTLY, section="hipscope")
     await start(lsp_client, "vscode_1.139", folder, hipscopeExtension=True)
     yield
     await asyncio.wait_for(lsp_client.shutdown_session(), 10)

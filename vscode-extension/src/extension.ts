@@ -4,6 +4,7 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { Heat } from "./heat";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
+import { Proposals } from "./proposals";
 import {
   SERVER_BENCH,
   SERVER_CANCEL,
@@ -23,12 +24,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const heat = new Heat();
   const status = new StatusItem((uri, count) => heat.hottest(uri, count));
   const keys = new Keys(context.secrets);
-  const running = (server = new Server(log, status, heat, keys));
+  const proposals = new Proposals();
+  const running = (server = new Server(log, status, heat, keys, proposals));
   context.subscriptions.push(
     log,
     heat,
     status,
-    ...registerCommands(running, log, keys),
+    proposals,
+    ...registerCommands(running, log, keys, proposals),
     ...followEditor(running, status),
   );
   markGpuFile(vscode.window.activeTextEditor);
@@ -39,7 +42,12 @@ export async function deactivate(): Promise<void> {
   await server?.stop();
 }
 
-function registerCommands(running: Server, log: vscode.LogOutputChannel, keys: Keys): vscode.Disposable[] {
+function registerCommands(
+  running: Server,
+  log: vscode.LogOutputChannel,
+  keys: Keys,
+  proposals: Proposals,
+): vscode.Disposable[] {
   const restartIf = async (changed: Promise<boolean>): Promise<void> => {
     if (await changed) await running.restart();
   };
@@ -50,6 +58,10 @@ function registerCommands(running: Server, log: vscode.LogOutputChannel, keys: K
     "hipscope.openProfile": () => openProfile(running),
     "hipscope.writeBench": () => runOnServer(running, SERVER_BENCH),
     "hipscope.restore": () => runOnServer(running, SERVER_RESTORE),
+    "hipscope.acceptProposal": () => proposals.accept(),
+    "hipscope.rejectProposal": () => proposals.reject(),
+    "hipscope.showEvidence": () => proposals.showEvidence(),
+    "hipscope.copyPatch": () => proposals.copyPatch(),
     "hipscope.cancel": () => cancel(running),
     "hipscope.toggleHeat": toggleHeat,
     "hipscope.restartServer": () => running.restart(),

@@ -12,6 +12,8 @@ export const SERVER_BENCH = "hipscope.server.bench";
 export const SERVER_RESTORE = "hipscope.server.restore";
 export const SERVER_OPEN_PROFILE = "hipscope.server.openProfile";
 export const SERVER_CANCEL = "hipscope.server.cancel";
+export const SERVER_APPLY = "hipscope.server.apply";
+export const SERVER_DISCARD = "hipscope.server.discard";
 
 /** Initialization option that turns on the notifications below. */
 export const EXTENSION_MARK = "hipscopeExtension";
@@ -51,3 +53,20 @@ export interface SetArgumentsParams {
 
 export const setArgumentsNotification = new NotificationType<SetArgumentsParams>("hipscope/setArguments");
 export const statusNotification = new NotificationType<StatusParams>("hipscope/status");
+
+/** A verified rewrite that waits for the user's decision. */
+export interface ProposalParams {
+  readonly id: string;
+  /** The document that it was asked from. */
+  readonly uri: string;
+  /** What it does and what for. */
+  readonly title: string;
+  /** How fast, measured or modelled, of which kernel. */
+  readonly headline: string;
+  readonly files: readonly { readonly uri: string; readonly text: string }[];
+  readonly patch: string;
+  /** Markdown: what was compared, what was never varied, numbers before and after, other attempts. */
+  readonly evidence: string;
+}
+
+export const proposalNotification = new NotificationType<ProposalParams>("hipscope/proposal");

@@ -7,7 +7,14 @@ import { Jobs } from "./jobs";
 import type { Keys } from "./keys";
 import { findServer, NoServer } from "./launch";
 import type { Launch } from "./launch";
-import { EXTENSION_MARK, heatNotification, setArgumentsNotification, statusNotification } from "./protocol";
+import type { Proposals } from "./proposals";
+import {
+  EXTENSION_MARK,
+  heatNotification,
+  proposalNotification,
+  setArgumentsNotification,
+  statusNotification,
+} from "./protocol";
 import type { StatusItem } from "./status";
 
 /** Documents that the server gets. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
@@ -28,6 +35,7 @@ export class Server {
     private readonly status: StatusItem,
     private readonly heat: Heat,
     private readonly keys: Keys,
+    private readonly proposals: Proposals,
   ) {}
 
   /** The client of a server that runs and can be asked. */
@@ -123,6 +131,9 @@ export class Server {
     });
     client.onNotification(statusNotification, (status) => {
       this.status.set(status);
+    });
+    client.onNotification(proposalNotification, (proposal) => {
+      void this.proposals.show(proposal);
     });
     client.onNotification(setArgumentsNotification, () => {
       void vscode.commands.executeCommand("workbench.action.openSettings", "hipscope.programArguments");
