@@ -14,7 +14,8 @@ from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.session.file_watchers import watch_inputs
-from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, has_bench
+from hipscope.server.session.gpu_sources import is_gpu_source
+from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, has_bench, project_key
 from hipscope.server.session.language_server import (
     FilesNow,
     HipServer,
@@ -25,7 +26,6 @@ from hipscope.server.session.language_server import (
 from hipscope.server.session.project_job import key_of
 from hipscope.server.session.saved_reports import load_report, load_reports
 
-_GPU_CODE = re.compile(r"__global__|\bhip_runtime\b|<<<")
 _MAIN = re.compile(r"\bmain\s*\(")
 _QUIET_SECONDS = 0.15
 
@@ -114,6 +114,11 @@ async def profile_again(ls: HipServer, uri: str) -> None:
     if not ls.settings.profile_on_save or file is None:
         return
     programs = {key: ls.uri(key) for key in ls.store.users(file)}
+    for name in programs:
+        if project_key(Path(name), ls.folders()) != Path(name):
+            # Other settings build it now: its failure is no longer true, and the new project has its own.
+            ls.store.fail(name, ())
+            publish_project(ls, name)
     if (key := key_of(ls, uri)) is not None and can_profile(ls, uri):
         programs[str(key)] = uri
     now, asked = ls.files_now(), ls.asked_inputs()
@@ -131,7 +136,7 @@ def can_profile(ls: HipServer, uri: str) -> bool:
     text = ls.text(file)
     return (
         text is not None
-        and bool(_GPU_CODE.search(text))
+        and is_gpu_source(Path(file), text, ls.text)
         and (bool(_MAIN.search(text)) or has_bench(Path(file), text))
     )
 

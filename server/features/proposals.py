@@ -1,4 +1,4 @@
-"""`hipscope/proposals` and `hipscope/proposal`: the verified rewrites that wait for the user's decision, with evidence."""
+"""`hipscope/proposals` and `hipscope/proposal`: the verified rewrites that wait for a decision, with evidence."""
 
 from __future__ import annotations
 

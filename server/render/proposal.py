@@ -22,6 +22,7 @@ _RESOURCES = (
     ("occupancy", "waves per SIMD"),
 )
 
+
 def headline(found: Optimization) -> str:
     """One line: how fast, of which kind the times are, and of which kernel: `3.41x as fast (modelled): transpose`."""
     speed = f"{found.speedup:.2f}x as fast" if found.speedup else "faster"
@@ -91,8 +92,8 @@ def _proof(found: Optimization, verdict: Verdict) -> Iterator[Block]:
         yield "Every bit of every result is the same."
     elif verdict.max_relative is not None:
         yield (
-            f"Results differ by at most {verdict.max_relative:.2g} relative, {verdict.max_ulp} units in the last place; "
-            "that is within the tolerance."
+            f"Results differ by at most {verdict.max_relative:.2g} relative, {verdict.max_ulp} units in the last "
+            "place; that is within the tolerance."
         )
     if verdict.inputs:
         yield Heading("What was varied, and what never")

@@ -10,7 +10,7 @@ import dataclasses
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -90,6 +90,8 @@ class Known:
     checked: Checked | None = None
     told: str = ""
     """The last failure that the user saw, so that it is not repeated on every save."""
+    repairs: frozenset[str] = frozenset()
+    """Files that can mend the last failure when they appear or change: settings that say how to build."""
 
     @property
     def shown(self) -> Profiled | None:
@@ -226,10 +228,11 @@ class Store:
         known.problems = _faults(found.report)
         return True
 
-    def fail(self, key: str, problems: tuple[Problem, ...]) -> Known:
-        """Keep the last good report and show the problems of a failed job."""
+    def fail(self, key: str, problems: tuple[Problem, ...], repairs: Iterable[str] = ()) -> Known:
+        """Keep the last good report and show the problems of a failed job, which the files `repairs` can mend."""
         known = self.project(key)
         known.problems = problems
+        known.repairs = frozenset(repairs)
         return known
 
     def keep_checks(self, key: str, problems: tuple[Problem, ...], read: Callable[[str], str | None]) -> None:
@@ -307,16 +310,19 @@ class Store:
         return set(known.texts) | {p.file for p in (*known.problems, *checked)}
 
     def users(self, file: str) -> set[str]:
-        """The keys of the projects whose build or run has read that file."""
+        """The keys of the projects whose build or run has read that file, or that it can mend."""
         return {
             key
             for key, known in self._known.items()
-            if any(file in p.report.inputs.files for p in known.profiled)
+            if file in known.repairs or any(file in p.report.inputs.files for p in known.profiled)
         }
 
     def inputs(self) -> set[str]:
-        """Every file that the build or run of a known profile has read."""
-        return {f for known in self._known.values() for p in known.profiled for f in p.report.inputs.files}
+        """Every file that the build or run of a known profile has read, or that can mend one that failed."""
+        known = self._known.values()
+        return {f for k in known for p in k.profiled for f in p.report.inputs.files}.union(
+            *(k.repairs for k in known)
+        )
 
     def is_current(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
         """Whether another profile would say nothing new: what is shown is of all as it is now, nothing went wrong."""
@@ -337,6 +343,21 @@ def project_key(path: Path, folders: tuple[Path, ...] = ()) -> Path:
         if folder in folders or (folder / ".git").exists():
             break
     return path
+
+
+def settings_files(key: Path, folders: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+    """Where a `hipscope.toml` of that project is or would be: beside it and above, up to the workspace's folder.
+
+    Above a file that is in no workspace folder and no repository, only the one beside it.
+    """
+    if key.suffix not in SOURCES:
+        return (key / "hipscope.toml",)
+    found = []
+    for folder in key.parents:
+        found.append(folder / "hipscope.toml")
+        if folder in folders or (folder / ".git").exists():
+            return tuple(found)
+    return tuple(found[:1])
 
 
 def has_bench(path: Path, text: str) -> bool:

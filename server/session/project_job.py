@@ -6,6 +6,7 @@ Takes a session and a document, gives the worker's report or a small answer; wha
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,16 @@ from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
 from hipscope.server.reports.schema.fields import RecordMismatch
-from hipscope.server.session.known_profiles import HEADERS, Problem, has_bench, project_key
+from hipscope.server.session.known_profiles import (
+    HEADERS,
+    Problem,
+    has_bench,
+    project_key,
+    settings_files,
+)
 from hipscope.server.session.language_server import HipServer, dirty_texts, path_of
 from hipscope.server.session.permission import NOT_ALLOWED, may_run
+from hipscope.server.session.saved_reports import programs_with
 
 T = TypeVar("T")
 
@@ -31,6 +39,7 @@ PREPARING = "preparing"
 """The key of the job that prepares rewrites: there is one for all projects."""
 
 SET_ARGUMENTS = "Set arguments..."
+_MAIN = re.compile(r"\bmain\s*\(")
 _LINES_SHOWN = 3  # of what a program printed last
 _LONGEST_SHOWN = 200  # characters of such a line
 
@@ -47,15 +56,25 @@ Show = Callable[[HipServer, Path], Awaitable[None]]
 
 
 def key_of(ls: HipServer, uri: str) -> Path | None:
-    """The project that a document belongs to: for a header without benches, the program that was profiled with it."""
+    """The project that a document belongs to: for a part of a program, the one that was profiled with it.
+
+    A part is a header, or a source without `main`, that has no bench. Profiles of earlier sessions count.
+    """
     file = path_of(uri)
     if file is None:
         return None
     key = project_key(Path(file), ls.folders())
-    if key.suffix in HEADERS and (owner := ls.store.owner(file)) is not None:
-        text = ls.text(file)
-        return key if text is not None and has_bench(key, text) else Path(owner)
-    return key
+    if str(key) != file or not _is_part(key, ls.text(file)):
+        return key
+    owner = ls.store.owner(file)
+    return Path(owner) if owner is not None else next(iter(programs_with(file)), key)
+
+
+def _is_part(path: Path, text: str | None) -> bool:
+    """Whether a file is no program by itself: there is nothing in it that could be run."""
+    if text is None or has_bench(path, text):
+        return False
+    return path.suffix in HEADERS or not _MAIN.search(text)
 
 
 def needed_key(ls: HipServer, uri: str) -> Path:
@@ -153,7 +172,7 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
         for d in details.diagnostics
         if d.severity == "error" and d.file
     )
-    known = ls.store.fail(str(key), problems)
+    known = ls.store.fail(str(key), problems, map(str, settings_files(key, ls.folders())))
     await show(ls, key)
     line = f"hipscope: {details.message}" + (f" ({details.hint})" if details.hint else "")
     ls.status("error", details.message)

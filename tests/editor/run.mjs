@@ -38,6 +38,8 @@ let failed = 0;
 mkdirSync(PICTURES, { recursive: true });
 await mainJob();
 await cancelling();
+await programInCpp();
+await plainCpp();
 await restrictedMode();
 await noServer();
 console.log(`${passed} passed, ${failed} failed`);
@@ -87,13 +89,45 @@ async function mainJob() {
       },
     ],
     [
-      "the light bulb offers the rewrite, and the verified edit lands in the buffer",
+      "the light bulb offers the rewrite: its change is shown beside the text, which stays",
       async () => {
         await chooseAction(page, /Optimize kernel/i);
+        await broughtByJob(page, page.locator(".monaco-diff-editor").first());
+        await page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).waitFor();
+        await page.screenshot({ path: join(PICTURES, "proposal.png") });
+      },
+    ],
+    [
+      "the evidence opens as a page: what was compared, and the numbers before and after",
+      async () => {
+        await command(page, "hipscope: Show What Proves the Rewrite");
+        const tab = page.locator(".tab", { hasText: /evidence/ }).first();
+        await tab.waitFor();
+        await page.screenshot({ path: join(PICTURES, "evidence.png") });
+        await command(page, "View: Close Editor");
+        await tab.waitFor({ state: "hidden" });
+      },
+    ],
+    [
+      "Reject leaves the text as it was",
+      async () => {
+        await command(page, "hipscope: Reject the Rewrite");
+        await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
+        await page.locator(".view-line", { hasText: DECLARATION }).first().waitFor();
+        assert.equal(await readFile(join(editor.workspace, EXAMPLE), "utf8"), SOURCE);
+      },
+    ],
+    [
+      "Accept puts the verified edit into the buffer",
+      async () => {
+        await chooseAction(page, /Optimize kernel/i);
+        await broughtByJob(page, page.locator(".monaco-diff-editor").first());
+        await command(page, "hipscope: Accept the Rewrite");
+        await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
         const declaration = page.locator(".view-line", {
           hasText: "__shared__ float tile",
         });
-        await broughtByJob(page, declaration.filter({ hasNotText: DECLARATION }));
+        await declaration.filter({ hasNotText: DECLARATION }).first().waitFor();
         assert.equal(
           await readFile(join(editor.workspace, EXAMPLE), "utf8"),
           SOURCE,
@@ -172,6 +206,53 @@ async function cancelling() {
         await notification.getByText("Cancel", { exact: true }).click();
         await notification.waitFor({ state: "hidden" });
         await until(async () => !(await runs("hipscope-hangs")), "the program to be gone");
+      },
+    ],
+  ]);
+}
+
+async function programInCpp() {
+  const kernels = SOURCE.replace(/^int main/m, "int run");
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { "kernels.h": kernels, "main.cpp": '#include "kernels.h"\n\nint main() {\n  return run();\n}\n' },
+    open: "main.cpp",
+    settings: BY_PATH,
+  });
+  await inOrder(editor, [
+    [
+      "a .cpp file that includes HIP through its own header is a GPU program: hipscope starts",
+      () => statusItem(editor.page).filter({ hasText: /hipscope/ }).waitFor(),
+    ],
+    [
+      "a save of it profiles the program",
+      async () => {
+        await editor.page.locator(".view-line", { hasText: "kernels.h" }).first().click();
+        await editor.page.keyboard.press("Control+s");
+        await broughtByJob(
+          editor.page,
+          statusItem(editor.page).filter({ hasText: /finding|kernel|hipscope/ }),
+        );
+      },
+    ],
+  ]);
+}
+
+async function plainCpp() {
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { "main.cpp": "#include <vector>\n\nint main() {\n  return 0;\n}\n" },
+    open: "main.cpp",
+    settings: BY_PATH,
+  });
+  await inOrder(editor, [
+    [
+      "a C++ file without GPU code has no server and no status item",
+      async () => {
+        await editor.page.locator(".view-line", { hasText: "main" }).first().waitFor();
+        await editor.page.locator("#status\\.editor\\.mode").waitFor(); // the status bar is complete
+        assert.equal(await statusItem(editor.page).count(), 0);
+        assert.deepEqual(await serversIn(editor.workspace), []);
       },
     ],
   ]);

@@ -228,7 +228,7 @@ async def start(
     client.initialized_in = time.monotonic() - begun
 
 
-DIRECTLY = {"apply": "directly"}
+DIRECTLY: dict[str, Any] = {"apply": "directly"}
 """Most tests are about what is applied, not about who decides it."""
 
 config = ClientServerConfig(server_command=COMMAND, client_factory=make_client, server_env=ENVIRONMENT)

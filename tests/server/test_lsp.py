@@ -615,3 +615,41 @@ def fresh(client: Editor) -> bool:
 def slowness() -> float:
     """How much slower than an idle machine this one is just now; at least 1."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+async def test_the_error_of_a_lone_file_goes_when_a_toml_that_builds_it_appears(client: Editor) -> None:
+    client.open(PROGRAM + "int x  // worker: fail\n")
+    await client.run(PROFILE)
+    await until(lambda: "compile" in client.marks)
+    settings = client.path.with_name("hipscope.toml")
+    await until(lambda: any(w.endswith("hipscope.toml") for w in client.watched))
+    client.path.write_text(PROGRAM)
+    client.change(PROGRAM)
+    client.change_on_disk(settings, 'build = "make"\nrun = "./a"\n')
+    await until(lambda: "bankConflict" in client.marks)
+    assert "compile" not in client.marks
+
+
+async def test_a_new_session_with_only_a_header_open_has_its_marks_and_a_save_profiles_its_program(
+    tmp_path: Path,
+) -> None:
+    first = await new_session(tmp_path)
+    header = tmp_path / "sizes.h"
+    header.write_text("constexpr int kTile = 32;\n")
+    first.open('#include "sizes.h"\n' + PROGRAM)
+    assert (await first.run(PROFILE))["status"] == "done"
+    await end_session(first)
+    client = await new_session(tmp_path)
+    item = lsp.TextDocumentItem(header.as_uri(), language_id="hip", version=1, text=header.read_text())
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(text_document=item))
+    await until(lambda: "bankConflict" in client.marks)
+    header.write_text("constexpr int kTile = 64;\n")
+    client.text_document_did_change(
+        lsp.DidChangeTextDocumentParams(
+            lsp.VersionedTextDocumentIdentifier(uri=header.as_uri(), version=2),
+            [lsp.TextDocumentContentChangeWholeDocument(text=header.read_text())],
+        )
+    )
+    client.text_document_did_save(lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(header.as_uri())))
+    await until(lambda: any(p.get("state") == "profiling" for _, p in client.custom))
+    await end_session(client)

@@ -37,7 +37,7 @@ def proposed(client: Editor) -> dict[str, Any]:
 
 
 async def request(client: Editor, method: str, **params: Any) -> Any:
-    return as_dict(await client.protocol.send_request_async(method, params))
+    return as_dict(await client.protocol.send_request_async(method, params))  # type: ignore[no-untyped-call]
 
 
 async def test_the_extension_gets_the_proposal_with_text_and_evidence_and_nothing_is_edited(

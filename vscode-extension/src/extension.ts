@@ -1,6 +1,7 @@
 // Entry of the extension: makes the parts and ties them to the editor's events and commands. No analysis here.
 import * as vscode from "vscode";
 import { ExecuteCommandRequest } from "vscode-languageclient/node";
+import { isGpuDocument, isGpuWorkspace } from "./gpu";
 import { Heat } from "./heat";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
@@ -14,7 +15,7 @@ import {
   SERVER_PROFILE,
   SERVER_RESTORE,
 } from "./protocol";
-import { DOCUMENTS, Server } from "./server";
+import { Server } from "./server";
 import { StatusItem } from "./status";
 
 let server: Server | undefined;
@@ -34,8 +35,23 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     ...registerCommands(running, log, keys, proposals),
     ...followEditor(running, status),
   );
-  markGpuFile(vscode.window.activeTextEditor);
-  await running.restart();
+  await markGpuFile(vscode.window.activeTextEditor);
+  await startWhenNeeded(running, context);
+}
+
+/** Starts the server at once in a folder of GPU programs, else when the first document of GPU code is opened. */
+async function startWhenNeeded(running: Server, context: vscode.ExtensionContext): Promise<void> {
+  const open = await Promise.all(vscode.workspace.textDocuments.map(isGpuDocument));
+  if (open.includes(true) || (await isGpuWorkspace())) {
+    await running.restart();
+    return;
+  }
+  const opened = vscode.workspace.onDidOpenTextDocument(async (document) => {
+    if (!(await isGpuDocument(document))) return;
+    opened.dispose();
+    await running.restart();
+  });
+  context.subscriptions.push(opened);
 }
 
 export async function deactivate(): Promise<void> {
@@ -77,7 +93,7 @@ function registerCommands(
 function followEditor(running: Server, status: StatusItem): vscode.Disposable[] {
   const subscriptions = [
     vscode.window.onDidChangeActiveTextEditor((editor) => {
-      markGpuFile(editor);
+      void markGpuFile(editor);
       status.refresh();
     }),
     vscode.languages.onDidChangeDiagnostics(() => {
@@ -163,11 +179,9 @@ async function toggleHeat(): Promise<void> {
 }
 
 /** Sets the context key that decides where the commands show. */
-function markGpuFile(editor: vscode.TextEditor | undefined): void {
+async function markGpuFile(editor: vscode.TextEditor | undefined): Promise<void> {
   const document = editor?.document;
-  const isGpuFile =
-    document !== undefined &&
-    vscode.languages.match(DOCUMENTS, document) > 0 &&
-    (document.languageId !== "cpp" || /#\s*include\s*[<"]hip\//.test(document.getText()));
-  void vscode.commands.executeCommand("setContext", "hipscope.gpuFile", isGpuFile);
+  const isGpuFile = document !== undefined && (await isGpuDocument(document));
+  if (vscode.window.activeTextEditor?.document === document)
+    await vscode.commands.executeCommand("setContext", "hipscope.gpuFile", isGpuFile);
 }

@@ -16,11 +16,11 @@ export class StatusItem implements vscode.Disposable {
 
   constructor(private readonly hottest: (uri: vscode.Uri, count: number) => HotLine[]) {
     this.#item.name = "hipscope";
-    this.#item.show();
-    this.set({ state: "stopped" });
   }
 
+  /** Shows a condition. Before the first one there is no item: in a folder without GPU code nothing of hipscope is seen. */
   set(condition: Condition): void {
+    this.#item.show();
     this.#condition = condition;
     const busy = BUSY.has(condition.state);
     void vscode.commands.executeCommand("setContext", "hipscope.busy", busy);

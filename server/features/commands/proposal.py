@@ -1,4 +1,4 @@
-"""`hipscope.server.apply` and `hipscope.server.discard`: what the user decides about a verified rewrite, and how it is asked.
+"""`hipscope.server.apply` and `hipscope.server.discard`: what the user decides about a verified rewrite.
 
 Our extension gets the proposal as a notification and draws it; another client is asked by `window/showMessageRequest`.
 """
@@ -46,7 +46,7 @@ async def propose(ls: HipServer, proposal: Proposal, show: Show) -> Answer:
 
 
 def describe(ls: HipServer, proposal: Proposal) -> dict[str, object]:
-    """A proposal as clients get it: the new text of each file, the patch and the evidence. `fits`: it can be applied."""
+    """A proposal as clients get it: new texts, patch and evidence. `fits`: its edit can be applied."""
     found = proposal.found
     files = [
         {"uri": ls.uri(part.file), "text": edited_text(part, text)}
@@ -94,7 +94,9 @@ async def apply_proposal(ls: HipServer, proposal: Proposal, show: Show) -> Answe
     reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
     if not reply.applied:
         why = reply.failure_reason or "no reason given"
-        return _told(ls, proposal, f"the editor refused the edit: {why}; it is kept: optimize again to apply it")
+        return _told(
+            ls, proposal, f"the editor refused the edit: {why}; it is kept: optimize again to apply it"
+        )
     ls.proposals.drop(proposal.id)
     files = [Path(part.file).resolve() for part in found.edit.parts]
     edited = []
