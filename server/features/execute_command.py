@@ -1,8 +1,7 @@
-"""`workspace/executeCommand`: profile, optimize, apply, check, bench, openProfile, cancel; unpacks and calls `commands/`.
+"""`workspace/executeCommand`: unpacks the arguments and calls `commands/`. `hipscope/openProfile` is a request, too.
 
-`hipscope/openProfile` is the same as a request of its own. A command takes one object: `uri`; to open, `path` or
-`uri`; for optimize `kernel`, `formula` or `position` (the kernel there), for bench `kernel` or `position`; for apply and
-discard the `id` of a proposal.
+A command takes one object: `uri`; to open, `path` or `uri`; for optimize `kernel`, `formula` or `position` (the kernel
+there), for bench `kernel` or `position`; for apply and discard the `id` of a proposal.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from hipscope.server.features.commands.proposal import apply_proposal, discard
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import Answer, needed_key
-from hipscope.server.session.proposals import Proposal
+from hipscope.server.session.proposals import PendingRewrite
 
 
 def register(server: HipServer) -> None:
@@ -136,7 +135,7 @@ def _uri(ls: HipServer, arguments: object) -> str:
     return uri
 
 
-def _proposal(ls: HipServer, arguments: object) -> Proposal:
+def _proposal(ls: HipServer, arguments: object) -> PendingRewrite:
     identifier = arguments.get("id") if isinstance(arguments, Mapping) else None
     if not isinstance(identifier, str):
         raise JsonRpcInvalidParams("the command takes one object with the `id` of a proposal")

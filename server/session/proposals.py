@@ -27,7 +27,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class PendingRewrite:
     """A verified edit with its evidence; `uri` is the document that it was asked from."""
 
     id: str
@@ -46,31 +46,31 @@ class Proposals:
     """The proposals of a session, newest last."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Proposal] = {}
+        self._kept: dict[str, PendingRewrite] = {}
         self._numbers = itertools.count(1)
 
-    def add(self, uri: str, asked: Asked, found: Optimization) -> Proposal:
+    def add(self, uri: str, asked: Asked, found: Optimization) -> PendingRewrite:
         """Keep a verified optimization; one that answers the same request replaces the earlier."""
         for old in [p for p in self._kept.values() if p.asked == asked]:
             del self._kept[old.id]
-        proposal = Proposal(str(next(self._numbers)), uri, asked, found)
+        proposal = PendingRewrite(str(next(self._numbers)), uri, asked, found)
         self._kept[proposal.id] = proposal
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
         return proposal
 
-    def get(self, identifier: str) -> Proposal | None:
+    def get(self, identifier: str) -> PendingRewrite | None:
         """The proposal of that id, while it is kept."""
         return self._kept.get(identifier)
 
-    def drop(self, identifier: str) -> Proposal | None:
+    def drop(self, identifier: str) -> PendingRewrite | None:
         """Forget a proposal; the one that was forgotten."""
         return self._kept.pop(identifier, None)
 
-    def answering(self, asked: Asked, text: Callable[[str], str | None]) -> Proposal | None:
+    def answering(self, asked: Asked, text: Callable[[str], str | None]) -> PendingRewrite | None:
         """The kept proposal that answers this request on the texts as they are now."""
         return next((p for p in self._kept.values() if p.asked == asked and p.fits(text)), None)
 
-    def all(self) -> tuple[Proposal, ...]:
+    def all(self) -> tuple[PendingRewrite, ...]:
         """The kept proposals, newest first."""
         return tuple(reversed(self._kept.values()))

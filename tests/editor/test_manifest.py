@@ -8,7 +8,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hipscope.server.features.commands import APPLY, BENCH, CANCEL, CHECK, DISCARD, OPTIMIZE, PROFILE
+from hipscope.server.features.commands import (
+    APPLY,
+    BENCH,
+    CANCEL,
+    CHECK,
+    DISCARD,
+    OPEN_PROFILE,
+    OPTIMIZE,
+    PROFILE,
+)
 from hipscope.server.features.restore import RESTORE
 from hipscope.server.session.editor_settings import EditorSettings, camel_case, read_settings
 
@@ -34,14 +43,14 @@ def test_the_server_accepts_the_extension_s_defaults_without_a_complaint() -> No
 
 def test_the_extension_asks_for_the_commands_that_the_server_has() -> None:
     asked = set(re.findall(r'"(hipscope\.server\.\w+)"', SOURCE))
-    assert asked == {PROFILE, OPTIMIZE, APPLY, DISCARD, CHECK, BENCH, RESTORE, CANCEL}
+    assert asked == {PROFILE, OPTIMIZE, APPLY, DISCARD, CHECK, BENCH, RESTORE, CANCEL, OPEN_PROFILE}
 
 
 def test_every_contributed_command_is_implemented_under_an_id_that_is_not_the_server_s() -> None:
     contributed = {entry["command"] for entry in CONTRIBUTED["commands"]}
     implemented = set(re.findall(r'^ +"(hipscope\.\w+)": \(?', SOURCE, flags=re.MULTILINE))
     assert implemented == contributed
-    assert not contributed & {PROFILE, OPTIMIZE, APPLY, DISCARD, CHECK, BENCH, RESTORE, CANCEL}
+    assert not contributed & {PROFILE, OPTIMIZE, APPLY, DISCARD, CHECK, BENCH, RESTORE, CANCEL, OPEN_PROFILE}
 
 
 def test_every_theme_colour_that_the_code_uses_is_contributed_with_high_contrast_values() -> None:

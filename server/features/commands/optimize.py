@@ -15,7 +15,7 @@ from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.session.language_server import HipServer
 from hipscope.server.session.progress import progress_bar
 from hipscope.server.session.project_job import Answer, Show, job_request, needed_key, run_job, worker_report
-from hipscope.server.session.proposals import Asked, Proposal
+from hipscope.server.session.proposals import Asked, PendingRewrite
 
 _SEND = "Send"
 
@@ -29,7 +29,7 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
     asked = Asked(key, kernel, formula or ls.settings.formula)
     if (kept := ls.proposals.answering(asked, ls.text)) is not None:
         return await propose(ls, kept, show)
-    made: list[Proposal] = []
+    made: list[PendingRewrite] = []
 
     async def work() -> Answer:
         title = f"Optimizing {key.name}"

@@ -21,7 +21,7 @@ from hipscope.server.render.proposal import evidence, headline, title
 from hipscope.server.reports.schema.optimize import EditPart, Optimization
 from hipscope.server.session.language_server import HipServer
 from hipscope.server.session.project_job import Answer, Show
-from hipscope.server.session.proposals import Proposal
+from hipscope.server.session.proposals import PendingRewrite
 
 APPLY_ACTION, SHOW_ACTION, DISCARD_ACTION = "Apply", "Show", "Discard"
 NOTIFICATION = "hipscope/proposal"
@@ -31,7 +31,7 @@ _TOLD_WITHIN = (
 )
 
 
-async def propose(ls: HipServer, proposal: Proposal, show: Show) -> Answer:
+async def propose(ls: HipServer, proposal: PendingRewrite, show: Show) -> Answer:
     """Let the user decide about a proposal, or apply it where the settings say so; what is known by now.
 
     The answer does not wait for the user.
@@ -45,7 +45,7 @@ async def propose(ls: HipServer, proposal: Proposal, show: Show) -> Answer:
     return _answer(proposal, applied=False, message=f"verified: {_sentence(proposal.found)}; not applied yet")
 
 
-def describe(ls: HipServer, proposal: Proposal) -> dict[str, object]:
+def describe(ls: HipServer, proposal: PendingRewrite) -> dict[str, object]:
     """A proposal as clients get it: new texts, patch and evidence. `fits`: its edit can be applied."""
     found = proposal.found
     files = [
@@ -69,7 +69,7 @@ def describe(ls: HipServer, proposal: Proposal) -> dict[str, object]:
     }
 
 
-async def apply_proposal(ls: HipServer, proposal: Proposal, show: Show) -> Answer:
+async def apply_proposal(ls: HipServer, proposal: PendingRewrite, show: Show) -> Answer:
     """Send the edit of a proposal if the texts are still those it was verified against; what came of it.
 
     A proposal that the editor refuses is kept. After an edit that was applied, its own profile is made.
@@ -116,7 +116,7 @@ def discard(ls: HipServer, identifier: str) -> Answer:
     return {"discarded": ls.proposals.drop(identifier) is not None}
 
 
-async def _ask(ls: HipServer, proposal: Proposal, show: Show) -> None:
+async def _ask(ls: HipServer, proposal: PendingRewrite, show: Show) -> None:
     """Ask what to do with a proposal until the user has decided; one without an answer is kept."""
     actions = [APPLY_ACTION, SHOW_ACTION, DISCARD_ACTION]
     message = f"hipscope: verified: {_sentence(proposal.found)}. {title(proposal.found)}."
@@ -140,7 +140,7 @@ async def _ask(ls: HipServer, proposal: Proposal, show: Show) -> None:
         return
 
 
-async def _show_evidence(ls: HipServer, proposal: Proposal) -> None:
+async def _show_evidence(ls: HipServer, proposal: PendingRewrite) -> None:
     """Open the page of a proposal in the editor; its change as a message where the client opens no documents."""
     page = evidence(proposal.found)
     support = ls.can("window", "show_document")
@@ -156,7 +156,7 @@ async def _show_evidence(ls: HipServer, proposal: Proposal) -> None:
 
 
 async def _profile_rewrite(
-    ls: HipServer, proposal: Proposal, edited: Sequence[tuple[str, str]], show: Show
+    ls: HipServer, proposal: PendingRewrite, edited: Sequence[tuple[str, str]], show: Show
 ) -> None:
     """Show the rewrite's own profile, saved or not, once the editor has told that the files hold it.
 
@@ -172,7 +172,7 @@ async def _profile_rewrite(
         await asyncio.sleep(0.05)
 
 
-def _answer(proposal: Proposal, *, applied: bool, message: str) -> Answer:
+def _answer(proposal: PendingRewrite, *, applied: bool, message: str) -> Answer:
     found = proposal.found
     facts: Mapping[str, object] = {
         "status": found.status,
@@ -183,7 +183,7 @@ def _answer(proposal: Proposal, *, applied: bool, message: str) -> Answer:
     return {**facts, "applied": applied, "proposal": None if applied else proposal.id, "message": message}
 
 
-def _told(ls: HipServer, proposal: Proposal, message: str) -> Answer:
+def _told(ls: HipServer, proposal: PendingRewrite, message: str) -> Answer:
     """The answer for an edit that was not applied, which the user is told too."""
     ls.tell(f"hipscope: {message}", lsp.MessageType.Warning)
     kept = ls.proposals.get(proposal.id) is not None
