@@ -29,6 +29,7 @@ from hipscope.analysis.ingest.tables import read_header
 from hipscope.analysis.ingest.traces import Trace, TracedInstruction, read_trace
 from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
+from hipscope.analysis.metrics.producers import with_producers
 from hipscope.analysis.metrics.stalls import add_stalls
 from hipscope.analysis.profile import (
     Device,
@@ -262,7 +263,7 @@ def _kernel(
     file, line = sources.definition(name, instructions)
     if file is not None and line is not None and not is_foreign(file):
         instructions = _anchored(instructions, Frame(file=file, line=line, function=base_name(name)))
-    return Kernel(
+    kernel = Kernel(
         name=KernelName(name),
         mangled=mangled,
         file=file,
@@ -276,6 +277,8 @@ def _kernel(
         bound_by=_bound_by(traces, dispatches),
         busy=_busy(traces, dispatches),
     )
+    # The emulator has followed each wave; a GPU's samples and traces say where waves waited, not for what.
+    return kernel if kernel.bound_by else with_producers(kernel)
 
 
 def _anchored(instructions: Sequence[Instruction], kernel: Frame) -> tuple[Instruction, ...]:
