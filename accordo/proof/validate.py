@@ -141,4 +141,8 @@ def _not_compared(reference: Reference) -> str:
 
 def _never_varied(inputs: Sequence[VariedInput]) -> str:
     names = [one.name for one in inputs if not one.trials]
-    return f", but never with another value of {', '.join(names)}" if names else ""
+    if not names:
+        return ""
+    *first, last = names
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"; {listed} {'were' if first else 'was'} never varied"

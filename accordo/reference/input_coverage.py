@@ -24,7 +24,7 @@ from hipscope.analysis.source.number_types import BYTES
 from hipscope.emulator.symbolize import demangle
 
 _LARGE = 1 << 24  # bytes
-_GROUPS, _WORKGROUP = "the number of workgroups", "the size of a workgroup"
+_GROUPS, _WORKGROUP = "the grid size", "the workgroup size"
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,19 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.places import place_of
 from hipscope.analysis.toolchain.build_files import advice
 from hipscope.analysis.toolchain.run_command import with_arguments
-from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
+from hipscope.analysis.toolchain.source_files import (
+    HEADER_SUFFIXES,
+    PROGRAM_SUFFIXES,
+    has_main,
+    is_source,
+    not_a_source,
+)
 
 BuildKind = Literal["single", "command"]
 
 _SKIPPED = {"node_modules", "__pycache__", "CMakeFiles"}
 _MAX_SOURCES = 20_000
+_HEAD = 4096  # bytes that say of what kind a file is
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,8 @@ def resolve_project(
         raise UsageError(f"{target}: no such file or directory")
     if not (target.is_file() or target.is_dir()):
         raise UsageError(f"{target}: neither a file nor a directory")
+    if target.is_file():
+        _check_kind(target)
     start = target if target.is_dir() else target.parent
     settings = config if config is not None else load_config(home or start)
     arguments = tuple(program_args) or tuple(settings.args)
@@ -153,6 +162,19 @@ def read_source(path: Path, texts: SourceTexts) -> str:
     data = texts.needed(path)
     check_source(path, data)
     return data.decode("utf-8", "replace")
+
+
+def _check_kind(path: Path) -> None:
+    """Raises `UsageError` for a file of another kind than a source, with what can be done with it."""
+    if is_source(path):
+        return
+    try:
+        with path.open("rb") as stream:
+            found = not_a_source(path, stream.read(_HEAD))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    if found is not None:
+        raise UsageError(f"{path}: {found[0]}", found[1])
 
 
 def check_source(path: Path, data: bytes) -> None:

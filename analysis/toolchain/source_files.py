@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 
 PROGRAM_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
@@ -22,3 +23,51 @@ def has_main(text: str) -> bool:
 def is_source(path: PurePath) -> bool:
     """Whether a file is compiled, by its name."""
     return path.suffix in PROGRAM_SUFFIXES + HEADER_SUFFIXES
+
+
+def not_a_source(path: PurePath, head: bytes) -> tuple[str, str] | None:
+    """What a file is that hipscope cannot build, and what can be done with it instead; None for a source.
+
+    `head` is what it begins with.
+    """
+    suffix = path.suffix.lower()
+    if suffix in (*PROGRAM_SUFFIXES, *HEADER_SUFFIXES, ".c"):
+        return None
+    if suffix == ".py":
+        return (
+            "is Python, and hipscope builds HIP sources",
+            f"{_RUN.format(f'python3 {path.name}')}; {_INSTEAD}",
+        )
+    if suffix in _LANGUAGES:
+        return (
+            f"is {_LANGUAGES[suffix]}, and hipscope builds HIP sources",
+            f"{_RUN.format('PROGRAM')}; {_INSTEAD}",
+        )
+    if head.startswith(b"\x7fELF"):
+        lacks = f"`hipscope emulator --coverage {path.name}` says what the emulator lacks for it"
+        return "is compiled", f"name its source; {_RUN.format(f'./{path.name}')}; {lacks}"
+    if path.name in _BUILD_FILES:
+        return "says how something is built", "name its directory"
+    if suffix in _CAPTURES:
+        return "is no source", f"`hipscope show {path.name}` opens captures and saved reports"
+    if head.startswith(b"#!"):
+        return "is a script", f"{_RUN.format(f'./{path.name}')}; {_INSTEAD}"
+    if b"\0" not in head and head.strip() and not any(sign in head for sign in _SIGNS):
+        return "is no HIP source", f"name a file ({', '.join(PROGRAM_SUFFIXES)}) or a directory"
+    return None
+
+
+_LANGUAGES: Mapping[str, str] = {
+    ".ipynb": "a notebook", ".pyx": "Cython", ".jl": "Julia", ".rs": "Rust", ".go": "Go", ".f": "Fortran",
+    ".f90": "Fortran", ".f95": "Fortran", ".f03": "Fortran", ".f08": "Fortran", ".cl": "OpenCL", ".js": "JavaScript",
+    ".ts": "TypeScript", ".java": "Java", ".mojo": "Mojo", ".ptx": "NVIDIA assembly", ".ll": "LLVM IR",
+    ".bc": "LLVM bitcode", ".mlir": "MLIR", ".s": "assembly",
+}  # fmt: skip
+_BUILD_FILES = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "hipscope.toml")
+_CAPTURES = (".json", ".csv", ".db", ".rocpd", ".pftrace", ".ncu-rep")
+_SIGNS = (b"#include", b"__global__", b"main", b"//", b"/*")
+_RUN = "`hipscope emulate --kernel-trace -- {}` runs what loads the HIP library"
+_INSTEAD = (
+    "or record it on a GPU with rocprofv3 and open that with `hipscope show DIR`; "
+    "or name the HIP file of a kernel, with a bench (docs/benches.md)"
+)

@@ -18,7 +18,7 @@ from hipscope.formulas.detect.instruction_mix import is_synchronising, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 
-RUNNING = "part of the launch that a wave runs"
+RUNNING = "average wave run time (% of the launch)"
 _THROUGHPUT = ("memory", "vmem", "compute", "lds", "atomics", "launch", "unknown")
 
 

@@ -150,7 +150,11 @@ def occupancy_cliff(before: Occupancy | None, after: Occupancy | None) -> str | 
 
 def trade_sentence(trade: Trade) -> str:
     """One trade in words."""
-    text = f"in exchange {trade.metric} went from {_shown(trade.before)} to {_shown(trade.after)}"
+    if trade.before is None:
+        text = f"what gets worse: {trade.metric} is now {_shown(trade.after)}"
+    else:
+        moved = "rises" if trade.after > trade.before else "falls"
+        text = f"what gets worse: {trade.metric} {moved} from {_shown(trade.before)} to {_shown(trade.after)}"
     if trade.share is not None:
         text += f"; {trade.share:.0%} of the kernel's time is now at stake there ({trade.formula})"
     return text

@@ -23,7 +23,7 @@ from hipscope.server.console.options import (
     sources_or_here,
 )
 from hipscope.server.console.programs import run_programs, write_programs
-from hipscope.server.console.results import write_result
+from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, run_task
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def check(
         if len(requests) > 1:
             write_programs(run_programs(tasks.check, requests, _end, jobs, texts), draw, format, output)
             return
-        report = run_task(tasks.check, requests[0], texts)
+        with failure_written(requests[0].target, format, output):
+            report = run_task(tasks.check, requests[0], texts)
         write_result(report, lambda console: draw(report, console), format, output)
         _end(report)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hipscope.analysis.config import Config
     from hipscope.analysis.run import Run
 
-_HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
+HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
 
 Usage: hipscope emulate [OPTIONS] -- PROGRAM [ARGS]
        hipscope emulate [OPTIONS] [--bench NAME] -- SOURCE [ARGS]
@@ -62,7 +62,7 @@ def add(app: typer.Typer) -> None:
         with failures_reported():
             words = list(context.args)
             if words and words[0] in ("-h", "--help"):
-                sys.stdout.write(_HELP)
+                sys.stdout.write(HELP)
                 return
             from hipscope.analysis.config import Config
             from hipscope.analysis.errors import UsageError

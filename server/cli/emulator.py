@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hipscope.server.console.options import Format, FormatOption, OutputOption
-from hipscope.server.console.results import write_result
+from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, work_begun
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def add(app: typer.Typer) -> None:
             from hipscope.server.render.coverage import render_coverage
             from hipscope.server.reports.coverage_writer import coverage_report
 
-            config = resolve_config(coverage)
-            if device is not None:
-                config = config.model_copy(update={"device": device, "arch": find_device(device).arch})
-            with work_begun():
+            with failure_written(coverage, format, output), work_begun():
+                config = resolve_config(coverage)
+                if device is not None:
+                    config = config.model_copy(update={"device": device, "arch": find_device(device).arch})
                 found = examine_file(coverage, config)
 
             def draw(console: Console) -> None:

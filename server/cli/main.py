@@ -22,6 +22,7 @@ from hipscope.server.cli import (
     emulator,
     init,
     lsp,
+    man,
     optimize,
     profile,
     prompt,
@@ -29,10 +30,11 @@ from hipscope.server.cli import (
     show,
     validate,
 )
+from hipscope.server.console.manner import MANNER, Color, Manner, MannerGroup
 from hipscope.server.console.terminal import prepare_output
 
 app = typer.Typer(
-    add_completion=False,
+    cls=MannerGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -52,8 +54,18 @@ def options(
             "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
         ),
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="Results and failures only: no progress, no notes.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="With all details: every kernel, attempt and trial.")
+    ] = False,
+    color: Annotated[
+        Color, typer.Option("--color", help="Colours; auto: in a terminal without NO_COLOR.")
+    ] = Color.AUTO,
 ) -> None:
     """See where a HIP program waits on the GPU, line by line, and get rewrites that are proved and timed."""
+    MANNER.set(Manner(quiet, verbose, color))
 
 
 @app.command()
@@ -72,6 +84,6 @@ def main() -> None:
 
 for command in (
     init, profile, show, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, cache,
-    lsp,
+    lsp, man,
 ):  # fmt: skip
     command.add(app)

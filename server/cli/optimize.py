@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
@@ -21,7 +22,7 @@ from hipscope.server.console.options import (
     Source,
     program_arguments,
 )
-from hipscope.server.console.results import write_result
+from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import (
     STOPPED,
     check_output,
@@ -75,9 +76,6 @@ def optimize(  # one parameter per option of the command
         bool,
         typer.Option("--yes-send", help="Agree, from now on, to send this project's kernels to the model."),
     ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show every attempt, and all that was compared.")
-    ] = False,
     bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
@@ -107,14 +105,14 @@ def optimize(  # one parameter per option of the command
         if apply:
             tasks.check_writable(request)
         # The first stop ends the search, with what it has by then; the second one ends the command.
-        with work_begun() as ended, progress_shown() as progress:
+        with failure_written(source, format, output), work_begun() as ended, progress_shown() as progress:
             report = tasks.optimize(request, Run(progress=progress), ended)
         edit = report.edit if report.status == "verified" else None
 
         def draw(console: Console) -> None:
             from hipscope.server.render.text import render_optimization
 
-            render_optimization(report, console, verbose=verbose)
+            render_optimization(report, console, verbose=MANNER.get().verbose)
 
         # What was proved is shown before anything is written: a write that fails must not lose it.
         write_result(report, draw, format, output)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
@@ -23,7 +24,7 @@ from hipscope.server.console.options import (
     sources_or_here,
 )
 from hipscope.server.console.programs import refuse_captures, run_programs, write_programs
-from hipscope.server.console.results import write_result
+from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, run_task
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from hipscope.analysis.run import Run
     from hipscope.server.jobs.tasks import TaskRequest
     from hipscope.server.reports.schema.profile import Report
+
+_EMULATOR_SAYS = "hipscope emulator: kernel "
 
 
 def add(app: typer.Typer) -> None:
@@ -48,6 +51,10 @@ def profile(
     top: Annotated[
         int | None, typer.Option(min=1, help="How many kernels to show.", show_default=False)
     ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", metavar="NAME", help="Show this kernel only.", show_default=False),
+    ] = None,
     keep_going: KeepGoingOption = False,
     jobs: JobsOption = 1,
     format: FormatOption = Format.TEXT,
@@ -58,6 +65,7 @@ def profile(
         check_output(output, [*(sources or ()), *program_arguments(context)])
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
+        from hipscope.server.jobs.opening import of_kernels
 
         refuse_captures(sources_or_here(sources))
         texts = SourceTexts()
@@ -76,19 +84,21 @@ def profile(
         def draw(report: Report, console: Console) -> None:
             from hipscope.server.render.text import render_profile
 
-            render_profile(report, console, texts, top)
+            render_profile(report, console, texts, len(report.kernels) if MANNER.get().verbose else top)
 
         def task(request: TaskRequest, run: Run) -> Report:
             report = tasks.profile(request, run)
+            report = report if kernel is None else of_kernels(report, kernel)
             return report if top is None else _longest(report, top, all_findings=format is not Format.JSON)
 
         if len(requests) > 1:
             write_programs(run_programs(task, requests, _raise_failure, jobs, texts), draw, format, output)
             return
-        report = run_task(task, requests[0], texts)
+        with failure_written(requests[0].target, format, output):
+            report = run_task(task, requests[0], texts)
         check_output(output, report.inputs.files)  # data that the program read, too
         write_result(report, lambda console: draw(report, console), format, output)
-        _raise_failure(report)
+        _raise_failure(report, shown=format is Format.TEXT)
 
 
 def _longest(report: Report, count: int, *, all_findings: bool) -> Report:
@@ -99,9 +109,18 @@ def _longest(report: Report, count: int, *, all_findings: bool) -> Report:
     return replace(report, kernels=kernels, findings=findings)
 
 
-def _raise_failure(report: Report) -> None:
-    """Raises ProgramFailed when the program that was profiled failed."""
+def _raise_failure(report: Report, *, shown: bool = False) -> None:
+    """Raises ProgramFailed when the program that was profiled failed.
+
+    What the emulator printed about a fault is in the report; where that was `shown`, the line only names the fault.
+    """
     from hipscope.analysis.errors import ProgramFailed
 
-    if (why := report.failure()) is not None:
-        raise ProgramFailed(why, output=report.program.output)
+    if (why := report.failure()) is None:
+        return
+    output = report.program.output
+    if report.faults:
+        lines = output.splitlines(keepends=True)
+        output = "".join(line for line in lines if not line.startswith(_EMULATOR_SAYS))
+        why = why.partition(", ")[0] if shown else why
+    raise ProgramFailed(why, output=output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +19,8 @@ from hipscope.server.console.options import (
     Source,
     program_arguments,
 )
-from hipscope.server.console.results import write_result
-from hipscope.server.console.terminal import check_output, failures_reported, run_task
+from hipscope.server.console.results import failure_written, write_result
+from hipscope.server.console.terminal import check_output, failures_reported, run_task, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +57,8 @@ def prompt(
             device=device,
             kernel=kernel,
         )
-        report = run_task(tasks.prompt, request)
+        with failure_written(source, format, output):
+            report = run_task(tasks.prompt, request)
 
         def draw(console: Console) -> None:
             console.file.write(report.text + "\n")
@@ -67,7 +67,5 @@ def prompt(
         if format is Format.JSON:
             return
         if not report.complete:
-            sys.stderr.write(f"Only the report; with `{install_extra('llm')}` the whole request is shown.\n")
-        sys.stderr.write(
-            f"{report.profile_bytes} bytes of profile in, about {report.tokens} tokens out; nothing was sent\n"
-        )
+            say(f"Only the report; with `{install_extra('llm')}` the whole request is shown.")
+        say(f"{report.profile_bytes} bytes of profile in, about {report.tokens} tokens out; nothing was sent")

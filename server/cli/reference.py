@@ -13,9 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from typer.models import ArgumentInfo, OptionInfo
+import typer
+from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
-from hipscope.server.cli.main import app
+from hipscope.server.cli.main import app, options
 from hipscope.server.console.options import ProgramCommand
 
 PAGE = "docs/command-line.md"
@@ -25,7 +26,7 @@ _OWN_HELP = ("emulate",)  # it takes the words of rocprofv3, and has a table of 
 
 
 @dataclass(frozen=True)
-class _Parameter:
+class CliParameter:
     """A parameter of a command: an option with its words, or an argument (`names` empty)."""
 
     names: tuple[str, ...]
@@ -38,24 +39,28 @@ class _Parameter:
 
 def usage() -> str:
     """One line per command, then a table of all options."""
-    commands = {
-        info.name or info.callback.__name__: info for info in app.registered_commands if info.callback
-    }
-    parameters = {
-        name: list(_parameters(info.callback)) for name, info in commands.items() if info.callback is not None
-    }
-    lines = [f"    {_line(name, info.cls, parameters[name])}" for name, info in commands.items()]
+    known = list(all_parameters(app))
+    lines = [f"    {command_line(name, info.cls, parameters)}" for name, info, parameters in known]
     merged: dict[tuple[str, str, str], list[str]] = {}
-    for name, found in parameters.items():
+    everywhere = _parameters(options)
+    for name, found in (("every command", everywhere), *((name, found) for name, _, found in known)):
         for option in found:
             if option.names:
                 words = " ".join(filter(None, [", ".join(option.names), option.value]))
-                merged.setdefault((_cell(words), option.default, _cell(option.help)), []).append(name)
+                of = "hipscope" if option.names == ("--version",) else name
+                merged.setdefault((_cell(words), option.default, _cell(option.help)), []).append(of)
     table = [
         f"| `{words}` | {', '.join(of)} | {default} | {what} |"
         for (words, default, what), of in merged.items()
     ]
     return "\n".join([*lines, "", "| option | of | default | what |", "|---|---|---|---|", *table])
+
+
+def all_parameters(app: typer.Typer) -> Iterator[tuple[str, CommandInfo, list[CliParameter]]]:
+    """Each command with its name and its parameters."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            yield info.name or info.callback.__name__, info, list(_parameters(info.callback))
 
 
 def renewed(page: str) -> str:
@@ -67,7 +72,8 @@ def renewed(page: str) -> str:
     return f"{before}{_BEGIN}\n\n{usage()}\n\n{_END}{after}"
 
 
-def _line(name: str, kind: type | None, parameters: Sequence[_Parameter]) -> str:
+def command_line(name: str, kind: type | None, parameters: Sequence[CliParameter]) -> str:
+    """The words of a command, as its usage."""
     words = [f"{p.names[0]} {p.value}" for p in parameters if p.names and p.required]
     if name in _OWN_HELP or any(p.names and not p.required for p in parameters):
         words.append("[OPTIONS]")
@@ -80,7 +86,7 @@ def _line(name: str, kind: type | None, parameters: Sequence[_Parameter]) -> str
     return " ".join(["hipscope", name, *words])
 
 
-def _parameters(callback: Callable[..., Any]) -> Iterator[_Parameter]:
+def _parameters(callback: Callable[..., Any]) -> Iterator[CliParameter]:
     """The parameters of a command, as its function declares them."""
     hints = get_type_hints(callback, include_extras=True)
     for name, parameter in inspect.signature(callback).parameters.items():
@@ -95,7 +101,7 @@ def _parameters(callback: Callable[..., Any]) -> Iterator[_Parameter]:
         first = (declared.default,) if isinstance(declared.default, str) else ()
         names = (*first, *(declared.param_decls or ())) or (f"--{name.replace('_', '-')}",)
         is_option = isinstance(declared, OptionInfo)
-        yield _Parameter(
+        yield CliParameter(
             names if is_option else (),
             declared.metavar or _value(kinds[0], name),
             default if is_option else "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hipscope.server.console.options import Format, FormatOption, OutputOption, named_path
-from hipscope.server.console.results import write_result
+from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
 
 if TYPE_CHECKING:
@@ -73,10 +73,11 @@ def show(
         from hipscope.server.reports.schema.profile import Report
 
         roots = tuple(source_root) if source_root else (Path.cwd(),)
-        with stop_asked() as cancel, progress_shown() as progress:
-            opened = open_report(OpenRequest(tuple(paths), roots), Run(cancel, progress, SourceTexts()))
-        if kernel is not None and isinstance(opened.report, Report):
-            opened = Opened(of_kernels(opened.report, kernel), opened.texts)
+        with failure_written(paths[0], format, output):
+            with stop_asked() as cancel, progress_shown() as progress:
+                opened = open_report(OpenRequest(tuple(paths), roots), Run(cancel, progress, SourceTexts()))
+            if kernel is not None and isinstance(opened.report, Report):
+                opened = Opened(of_kernels(opened.report, kernel), opened.texts)
         if metrics is not None:
             _write_metrics(opened.report, metrics, top, format, output)
         else:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
@@ -21,6 +22,7 @@ from hipscope.server.console.options import (
     named_path,
     program_arguments,
 )
+from hipscope.server.console.results import failure_written
 from hipscope.server.console.terminal import check_output, failures_reported, result_stream, run_task
 
 
@@ -72,9 +74,10 @@ def add(app: typer.Typer) -> None:
             def work(given: tasks.TaskRequest, run: Run) -> VerdictReport:
                 return tasks.validate(given, comparison, run)
 
-            report = run_task(work, request)
+            with failure_written(reference, format, output):
+                report = run_task(work, request)
             with result_stream(output, format) as stream:
-                stream.write(draw.DRAWN[format.value](report))
+                stream.write(draw.drawn(report, format.value, verbose=MANNER.get().verbose))
             sys.stdout.flush()
             if report.outcome != "equivalent":
                 raise typer.Exit(1)

@@ -5,9 +5,10 @@ Takes the object of a command and the function that draws it, writes. A page of 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,28 @@ def write_result(
         else:
             stream.write(_page(draw, format))
     sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def failure_written(source: Path, format: Format, output: Path | None) -> Iterator[None]:
+    """Around what makes a result: with JSON asked for, a failure is an object where the result would be."""
+    from hipscope.analysis.errors import Cancelled, HipscopeError
+
+    try:
+        yield
+    except Cancelled:
+        raise
+    except HipscopeError as failure:
+        if format is Format.JSON:
+            from hipscope.server.reports.schema.programs import FailureReport, ProgramError
+
+            error = ProgramError(failure.message, failure.hint)
+            write_result(FailureReport(str(source), failure.exit_code, error), _nothing, format, output)
+        raise
+
+
+def _nothing(_console: Console) -> None:
+    """What a failure draws as text: its line on standard error says all."""
 
 
 def _page(draw: Callable[[Console], None], format: Format) -> str:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
+from hipscope.server.console.manner import MANNER, Color
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -60,7 +62,7 @@ def work_begun() -> Iterator[threading.Event]:
     from hipscope.analysis.system.stale_variables import stale_variables
 
     for name, what in stale_variables(os.environ).items():
-        sys.stderr.write(f"hipscope: {name} {what}; it is left out\n")
+        say(f"hipscope: {name} {what}; it is left out")
     with stop_asked() as cancel, cache_in_use(cache_directory()):
         yield cancel
 
@@ -92,7 +94,8 @@ def _handled(handler: Callable[[int, object], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def progress_shown() -> Iterator[Progress]:
     """Progress as a line on standard error; nothing at all when that is not a terminal."""
-    if not sys.stderr.isatty():
+    manner = MANNER.get()
+    if manner.quiet or not sys.stderr.isatty():
         yield _nowhere
         return
     from rich.console import Console
@@ -104,7 +107,8 @@ def progress_shown() -> Iterator[Progress]:
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    plain = True if manner.color is Color.NEVER else None
+    with Progress(*columns, console=Console(stderr=True, no_color=plain), transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def report(message: str, fraction: float | None = None) -> None:
@@ -151,6 +155,12 @@ def failures_reported() -> Iterator[None]:
         where = "set HIPSCOPE_DEBUG=1 to see where"
         sys.stderr.write(f"hipscope: internal error: {type(error).__name__}: {error} ({where})\n")
         raise typer.Exit(INTERNAL_ERROR) from None
+
+
+def say(note: str) -> None:
+    """A note on standard error, for who has not asked for quiet."""
+    if not MANNER.get().quiet:
+        sys.stderr.write(f"{note}\n")
 
 
 def print_failure(failure: HipscopeError) -> None:
@@ -226,12 +236,19 @@ def text_console(stream: Any, path: Path | None) -> Console:
     width = int(columns) if columns.isdecimal() and int(columns) > 0 else None
     if path is None and not draws_blocks(stream):
         stream = PlainStream(stream)
-    if path is not None or not sys.stdout.isatty():
+    color, terminal = MANNER.get().color, path is None and sys.stdout.isatty()
+    if color is Color.ALWAYS and path is None:
+        console = Console(
+            file=stream, width=width or (None if terminal else _FILE_WIDTH), force_terminal=True, highlight=False,
+            no_color=False, color_system="truecolor" if terminal else "256", legacy_windows=False,
+        )  # fmt: skip
+    elif not terminal:
         console = Console(
             file=stream, width=width or _FILE_WIDTH, no_color=True, highlight=False, legacy_windows=False
         )
     else:
-        console = Console(file=stream, width=width, highlight=False)
+        plain = True if color is Color.NEVER else None
+        console = Console(file=stream, width=width, highlight=False, no_color=plain)
     console.on_broken_pipe = _reader_gone  # type: ignore[method-assign]  # rich would leave with 1, a verdict of ours
     return console
 

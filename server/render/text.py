@@ -5,6 +5,7 @@ Writes to a rich console, which drops colours and keeps the drawing when it is n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ _HELPS = ". What helps: "  # between causes and remedies of a line, as diagnoseO
 _TOLD = 8  # lines without a finding and hints, per kernel
 _SMALL_STAKE = 0.01  # of all GPU time; findings below it are named without their numbers
 _SMALL_REASON = 0.05
+_MOST_ULP = 1 << 20
 _REASON_COLOURS = {
     "global_memory": "red",
     "scratch_memory": "magenta",
@@ -87,9 +89,10 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
     _print_told(report, shown, console)
-    for fault in report.faults:
+    for fault, times in Counter(report.faults).items():
         what = "launch refused of" if fault.refused else "left out in" if fault.left_out else "fault in"
-        console.print(Text(f"\n{what} {fault.kernel}: {fault.message}", "bold red"))
+        often = f" ({times} times)" if times > 1 else ""
+        console.print(Text(f"\n{what} {fault.kernel}: {fault.message}{often}", "bold red"))
         if fault.file:
             console.print(Text(f"  {short_path(fault.file)}:{fault.line}  {fault.instruction or ''}"))
 
@@ -119,7 +122,7 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
         for note in attempt.notes if not verified else ():
             console.print(Padding(Text(f"note: {note}", "dim"), (0, 0, 0, 4)))
     if left_out:
-        console.print(Text(f"    {plural(left_out, 'other attempt', 'other attempts')}: --verbose", "dim"))
+        console.print(Text(f"    {plural(left_out, 'other attempt', 'other attempts')}: -v", "dim"))
     if not verified:
         if verbose:
             console.print(Text(_compiled(found), "dim"))
@@ -206,7 +209,9 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) 
     needs[name] = min(needs[name], _NAME_WIDTH)
     shown, left = {name, share}, width - min(needs[name], _SHORT_NAME) - _GAP - needs[share]
     for head in (time, limit, occupancy, launched, worth):
-        if needs[head] + _GAP > left or not any(columns[head]):
+        # What a name needs comes before all but the time.
+        room = left if head == time else left + min(needs[name], _SHORT_NAME) - needs[name]
+        if needs[head] + _GAP > room or not any(columns[head]):
             break
         left -= needs[head] + _GAP
         shown.add(head)
@@ -377,7 +382,8 @@ def _print_hot_lines(kernel: Kernel, name: str, console: Console, texts: SourceT
 
 def _print_findings(report: Report, console: Console) -> None:
     if not report.findings:
-        console.print("\nNo formula has a finding. What bounds the kernels:")
+        if report.kernels:
+            console.print("\nNo formula has a finding.")
         return
     console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
     for finding in sorted(report.findings, key=lambda f: report.gpu_share(f) or 0.0, reverse=True):
@@ -396,6 +402,10 @@ def _print_findings(report: Report, console: Console) -> None:
 def _print_diagnoses(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
     """One line for each kernel without a finding."""
     known = [(k, d) for k in kernels if (d := report.diagnosis(k)) is not None]
+    if known:
+        console.print(
+            "\nWhat bounds the kernels without a finding:" if report.findings else "What bounds the kernels:"
+        )
     for kernel, diagnosis in known:
         console.print(Text(f"  {report.short_name(kernel)}: {diagnosis.message}", "dim"))
 
@@ -481,7 +491,9 @@ def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
 
 def _differences(verdict: Verdict) -> str:
     most = "unknown" if verdict.max_relative is None else _plain(verdict.max_relative)
-    return f"within tolerance: at most {most} relative, {verdict.max_ulp} units in the last place"
+    # Between values near zero lie billions of other floats: such a number says nothing beside a small relative one.
+    ulp = f", {verdict.max_ulp:,} ULP" if verdict.max_ulp <= _MOST_ULP else " (larger in ULP only near zero)"
+    return f"within tolerance: at most {most} relative{ulp}"
 
 
 def _change(before: float, after: float, form: Callable[[float], str]) -> Text:

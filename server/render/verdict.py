@@ -13,6 +13,7 @@ from hipscope.server.render.words import borders
 from hipscope.server.reports.schema.verdict import Mismatch, Trial, VerdictReport
 
 _CELL = 10  # pixels
+_TRIED = 5  # lines of what was tried
 _COLOURS = {"x": "#c62828", ".": "#a5d6a7"}
 _STYLE = (
     "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
@@ -20,9 +21,14 @@ _STYLE = (
 )
 
 
-def text(report: VerdictReport) -> str:
+def drawn(report: VerdictReport, form: str, *, verbose: bool) -> str:
+    """The verdict in the form of that name; `verbose`: with every input that was tried."""
+    return text(report, verbose=verbose) if form == "text" else _DRAWN[form](report)
+
+
+def text(report: VerdictReport, *, verbose: bool = False) -> str:
     """For a terminal."""
-    return "\n".join(_lines(report)) + "\n"
+    return "\n".join(_lines(report, None if verbose else _TRIED)) + "\n"
 
 
 def markdown(report: VerdictReport) -> str:
@@ -61,7 +67,7 @@ def html(report: VerdictReport) -> str:
     return "\n".join(parts)
 
 
-DRAWN: dict[str, Callable[[VerdictReport], str]] = {
+_DRAWN: dict[str, Callable[[VerdictReport], str]] = {
     "text": text,
     "markdown": markdown,
     "html": html,
@@ -69,7 +75,17 @@ DRAWN: dict[str, Callable[[VerdictReport], str]] = {
 }
 
 
-def _lines(report: VerdictReport) -> Iterator[str]:
+def _tried(report: VerdictReport, most: int | None) -> Iterator[str]:
+    """What was tried, a line each: all, or so many of them and the number of the others."""
+    tried = list(dict.fromkeys(t.inputs for t in report.trials if t.outcome != "dropped"))
+    yield "tried:" if tried else "tried: nothing"
+    shown = tried if most is None or len(tried) <= most else tried[: most - 1]
+    yield from (f"  {inputs}" for inputs in shown)
+    if left := len(tried) - len(shown):
+        yield f"  and {left} more: -v"
+
+
+def _lines(report: VerdictReport, most: int | None) -> Iterator[str]:
     yield f"{report.kernel}: {_word(report)}"
     yield report.reason
     for mismatch in report.mismatches:
@@ -77,8 +93,7 @@ def _lines(report: VerdictReport) -> Iterator[str]:
         if mismatch.map:
             yield f"  {mismatch.label} from first to last element (x wrong, . right):"
             yield from (f"    |{row}|" for row in mismatch.map.splitlines())
-    tried = [t for t in report.trials if t.outcome != "dropped"]
-    yield f"tried: {', '.join(dict.fromkeys(t.inputs for t in tried))}" if tried else "tried: nothing"
+    yield from _tried(report, most)
     yield from (f"note: {note}" for note in report.notes)
     yield from (f"input {one}" for one in report.inputs)
     yield from _left_out(report)

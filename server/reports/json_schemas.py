@@ -23,7 +23,7 @@ from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
 from hipscope.server.reports.schema.metrics import MetricsReport
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
-from hipscope.server.reports.schema.programs import ProgramsReport
+from hipscope.server.reports.schema.programs import FailureReport, ProgramsReport
 from hipscope.server.reports.schema.prompt import PromptReport
 from hipscope.server.reports.schema.verdict import VerdictReport
 
@@ -36,6 +36,7 @@ OBJECTS: tuple[type, ...] = (
     CoverageReport,
     PromptReport,
     ProgramsReport,
+    FailureReport,
     DoctorReport,
     MetricsReport,
     CacheReport,

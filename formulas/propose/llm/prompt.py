@@ -107,6 +107,7 @@ def build_prompt(
     chosen = _share_out(optional, left)
     ordered = sorted([*fixed, *optional], key=lambda s: _ORDER.index(s.name))
     report = "\n\n".join(text for s in ordered if (text := s.text(s.rows if s.required else chosen[s.name])))
+    report = _EXPECTED.sub("", report)
     size = profile_bytes if profile_bytes is not None else len(subject.profile.model_dump_json().encode())
     return Prompt(
         report=report,
@@ -129,6 +130,7 @@ def fenced(text: str, language: str = "cpp") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
+_EXPECTED = re.compile(r"[ \t]*// hipscope: expect \w+")  # of examples: it would tell the model what to find
 _ORDER = (
     "device", "kernel", "findings", "roofline", "stalls", "memory", "isa", "counters", "metrics", "launches",
     "declarations", "source", "best", "attempts", "task",

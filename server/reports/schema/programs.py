@@ -1,4 +1,4 @@
-"""`hipscope.programs/1`: the reports of several programs that one command was given."""
+"""`hipscope.programs/1`: the reports of several programs that one command was given; `hipscope.failure/1`: none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.profile import Report
 
 PROGRAMS_SCHEMA = "hipscope.programs/1"
+FAILURE_SCHEMA = "hipscope.failure/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,16 @@ class ProgramError:
 
     message: str
     hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """In place of the result of a command on one program: why there is none, and the command's exit code."""
+
+    TAG: ClassVar = ("schema", FAILURE_SCHEMA)
+    source: str
+    exit_code: int
+    error: ProgramError
 
 
 @dataclass(frozen=True, slots=True)

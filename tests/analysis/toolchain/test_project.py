@@ -211,3 +211,33 @@ def test_a_name_or_text_that_no_compiler_reads_is_one_line(
 ) -> None:
     (tmp_path / name).write_bytes(text)
     assert words in said(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what", "advice"),
+    [
+        ("x.py", b"def main(): pass\nmain()\n", "is Python", "hipscope show DIR"),
+        ("x.ipynb", b"{}", "is a notebook", "hipscope show DIR"),
+        ("x.jl", b"main()", "is Julia", "hipscope emulate"),
+        ("app", b"\x7fELF\x02\x01\0", "is compiled", "hipscope emulator --coverage app"),
+        ("run", b"#!/bin/sh\nmain() { :; }\n", "is a script", "hipscope emulate"),
+        ("Makefile", b"all:\n", "says how something is built", "name its directory"),
+        ("trace.csv", b"a,b\n", "is no source", "hipscope show trace.csv"),
+        ("notes", b"read me", "is no HIP source", ".hip"),
+    ],
+)
+def test_profile_x_py_says_what_can_be_done_instead(
+    tmp_path: Path, name: str, text: bytes, what: str, advice: str
+) -> None:
+    (tmp_path / name).write_bytes(text)
+    for settings in ("", 'build = "make"\nrun = "./app"\n'):  # nor is it a name for the project around it
+        (tmp_path / "hipscope.toml").write_text(settings)
+        line = said(tmp_path / name)
+        assert line.startswith(f"{tmp_path / name}: {what}")
+        assert advice in line
+
+
+@pytest.mark.parametrize("name", ["a.c", "a.C", "a.hip.in", "program"])
+def test_a_source_may_have_another_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(f"#include <hip/hip_runtime.h>\n{MAIN}")
+    assert resolve_project(tmp_path / name).main_source == tmp_path / name

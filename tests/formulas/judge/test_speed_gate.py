@@ -185,7 +185,7 @@ def test_a_new_bottleneck_is_told_as_a_trade_with_its_share() -> None:
     assert trade.after > trade.before
     assert trade.share is not None
     sentence = trade_sentence(trade)
-    assert sentence.startswith(f"in exchange {trade.metric} went from 2 to 64")
+    assert sentence.startswith(f"what gets worse: {trade.metric} rises from 2 to 64")
     assert "of the kernel's time is now at stake there (memoryAccess)" in sentence
 
 

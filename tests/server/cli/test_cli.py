@@ -71,6 +71,28 @@ def test_a_file_that_cannot_be_a_program_is_bad_input(cli: Cli, text: str | byte
     assert words in outcome.line
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("profile", "none.hip"),
+        ("check", "none.hip"),
+        ("optimize", "none.hip"),
+        ("prompt", "none.hip"),
+        ("validate", "--kernel", "k", "none.hip", "other.hip"),
+        ("emulator", "--coverage", "none.hip"),
+        ("show", "none.hip"),
+    ],
+)
+def test_one_source_that_fails_is_an_object_of_json_as_one_of_two_is(
+    cli: Cli, words: tuple[str, ...]
+) -> None:
+    outcome = cli(*words, "--format", "json")
+    found = json.loads(outcome.stdout)
+    assert not problems(found)
+    assert (found["schema"], found["source"], found["exit_code"]) == ("hipscope.failure/1", "none.hip", 2)
+    assert found["error"]["message"] in outcome.line
+
+
 def test_a_file_that_is_not_there_is_bad_input(cli: Cli) -> None:
     outcome = cli("profile", "nothing.hip")
     assert outcome.code == 2
@@ -205,7 +227,7 @@ def test_an_instruction_that_the_emulator_does_not_know_is_named_with_its_line(c
     )
     outcome = cli("profile", cli.write(odd + "int main() { launch(); return hipGetLastError(); }\n"))
     assert outcome.code == 4
-    assert "ds_append" in outcome.stderr
+    assert "ds_append" in outcome.stdout
     assert "program.hip:5" in outcome.stderr
 
 

@@ -31,6 +31,33 @@ def test_the_numbers_are_whole_at_any_width(report: Report, width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
 
 
+@pytest.mark.parametrize("width", [60, 80, 110, 140])
+def test_kernel_names_are_cut_at_110_columns_no_more_than_at_60(report: Report, width: int) -> None:
+    kernel = replace(
+        report.kernels[0], name="smooth_transpose_by_tiles(float*)", time_ns_low=1e4, time_ns_high=2e4
+    )
+    text = printed(replace(report, kernels=(kernel,), findings=()), width)
+    assert "\nsmooth_transpose_by_tiles  " in text
+    assert "49.4 us" in text
+
+
+def test_what_bounds_the_kernels_is_no_heading_over_nothing(report: Report) -> None:
+    bare = replace(report, findings=(), diagnoses=())
+    assert "What bounds" not in printed(bare)
+    assert "No formula has a finding." in printed(bare)
+    assert "finding" not in printed(replace(bare, kernels=()))
+
+
+def test_the_same_fault_three_times_is_said_once(report: Report) -> None:
+    fault = Fault(
+        kernel="transpose", message="access outside any allocation", refused=False, left_out=False, file="", line=0,
+        column=ByteColumn(0), instruction=None,
+    )  # fmt: skip
+    text = printed(replace(report, faults=(fault, fault, fault)))
+    assert text.count("access outside") == 1
+    assert "fault in transpose: access outside any allocation (3 times)" in text
+
+
 def test_only_the_longest_kernels_are_shown_and_the_rest_is_counted(report: Report) -> None:
     text = printed(report, top=1)
     assert "copy" not in text

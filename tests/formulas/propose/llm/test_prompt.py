@@ -140,6 +140,15 @@ def test_a_fence_is_longer_than_any_in_the_text() -> None:
     assert fenced("a\n````\nb", "cpp") == "`````cpp\na\n````\nb\n`````"
 
 
+def test_examples_do_not_leak_hipscope_expect_to_the_model(given: ModuleType) -> None:
+    program = given.PROGRAM.replace("// COMMENT", "// hipscope: expect bankConflict\n  // what stays")
+    headers = {"tile.h": b"constexpr int kTile = 32;  // hipscope: expect precision\n"}
+    marked = replace(given.subject(program), headers=headers)
+    report = build_prompt(marked).report
+    assert "hipscope: expect" not in report
+    assert "// what stays" in report
+
+
 def test_windows_line_ends_do_not_reach_the_report(given: ModuleType) -> None:
     report = build_prompt(given.subject(given.PROGRAM.replace("\n", "\r\n"))).report
     assert "\r" not in report
