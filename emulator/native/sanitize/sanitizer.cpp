@@ -59,10 +59,7 @@ void Sanitizer::started(Workgroup& group) {
     GroupRecord& r = record(group);
     r.number = group.number;
     r.waves.assign(group.waves.size(), {});
-    for (std::size_t i = 0; i < group.waves.size(); ++i) {
-        r.waves[i].lanes = group.waves[i].exec();
-        r.waves[i].begun = group.state[i] != WaveState::done;
-    }
+    for (std::size_t i = 0; i < group.waves.size(); ++i) r.waves[i].lanes = group.waves[i].exec();
     if (checks_.races || checks_.stale) races_.started(r.order, group.number, group.waves.size(), launch_->lds_bytes);
     if (uninitialised_) uninitialised_->started(group);
 }
@@ -81,7 +78,6 @@ Step Sanitizer::step(Wave& wave, const Instruction& instruction) {
         const Role role = races_.role(pc);
         if (role != Role::none) races_.grid_sync(record(*wave.group).order, wave.group->number, wave.id_in_group, role, !waited, result == Step::next);
     }
-    if (result == Step::end) record(*wave.group).waves[wave.id_in_group].last_pc = pc;
     return result;
 }
 

@@ -24,8 +24,7 @@ namespace hipscope::sanitize {
 /// What is known about one wave of a workgroup in flight.
 struct WaveRecord {
     std::uint64_t lanes = 0;       // EXEC at the start
-    std::uint32_t last_pc = 0;     // the barrier it waits at, or where it ended
-    bool begun = false;            // it has work-items
+    std::uint32_t last_pc = 0;     // the barrier it waits at
 };
 
 /// What is known about one workgroup in flight.

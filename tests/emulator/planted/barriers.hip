@@ -20,7 +20,7 @@ __global__ void one_wave_leaves(int* out) {
     __shared__ int t[256];
     if (threadIdx.x >= 192) return;
     t[threadIdx.x] = out[threadIdx.x];
-    __syncthreads();  // PLANTED divergent-barrier
+    __syncthreads();  // the hardware counts the waves that are left
     out[threadIdx.x] = t[0];
 }
 __global__ void two_sides(int* out) {
@@ -59,7 +59,7 @@ __global__ void waves_loop_unequally(int* out) {
     __shared__ int t[128];
     for (int i = 0; i <= (int)threadIdx.x / 64; ++i) {
         t[threadIdx.x] = out[threadIdx.x] + i;
-        __syncthreads();  // PLANTED divergent-barrier
+        __syncthreads();  // the same
     }
     out[threadIdx.x] = t[0];
 }
