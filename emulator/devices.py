@@ -26,6 +26,7 @@ _MEMORY = (
     "address_",
     "translation_",
     "atomic_",
+    "fence_",
 )
 _TABLE = Path(__file__).with_name("devices.toml")
 
@@ -141,7 +142,7 @@ def switches(name: str) -> dict[str, tuple[float, float]]:
     return {key: row.ends for key, row in device_constants()[name].items() if row.ends is not None}
 
 
-def write_device_config(name: str, path: Path, changes: Mapping[str, float] | None = None) -> Path:
+def write_device_config(name: str, path: Path, changes: Mapping[str, float | str] | None = None) -> Path:
     """Write the flat "key value" file of a device for HIPSCOPE_DEVICE_CONFIG, with some values replaced.
 
     Raises KeyError for an unknown name.

@@ -96,7 +96,9 @@ def build_hip(
     )
 
 
-def record(source: Path, folder: Path, device: str, launches: int | None = None, **changes: float) -> Path:
+def record(
+    source: Path, folder: Path, device: str, launches: int | None = None, **changes: float | str
+) -> Path:
     """Run the program of a file with so many launches of each kernel profiled, on a device of which some rows are
     changed. Returns where the records are."""
     toolchain = find_toolchain(Config())

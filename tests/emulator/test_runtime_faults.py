@@ -215,6 +215,51 @@ int main() { int* p; CHECK(hipMalloc(&p, 4)); CHECK(hipMemset(p, 0, 4)); forever
     assert "(2 of 4 had ended); if it should end, raise the limit (timeout_s, " in ran.stderr
 
 
+# Kernels that have none of their workgroups at its end by the deadline: what they do is told by how their waves get on.
+TURNS = (
+    HEADER
+    + """
+#include <cstdlib>
+__device__ int work(int v, const int* p, int n) {
+  for (int k = 0; k < n; ++k) v = v * 3 + p[(v + k) & 63];
+  return v;
+}
+__global__ void turns(int which, int* p, int n) {
+  __shared__ int word;
+  if (threadIdx.x == 0) word = 1;
+  __syncthreads();
+  int v = threadIdx.x;
+  volatile int *flag = p, *in_lds = &word;
+  if (which == 0) v = work(v, p, n);
+  if (which == 1) while (*flag == 0) v = work(v, p, n);
+  if (which == 2) while (*flag == 0) {}
+  if (which == 3) while (*in_lds != 0) __builtin_amdgcn_s_sleep(1);
+  if (which == 4) while (atomicCAS(p, 1, 0) == 0) {}
+  if (which == 5) while (__hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+  p[64 + threadIdx.x] = v;
+}
+int main() {
+  int* p; CHECK(hipMalloc(&p, 4096)); CHECK(hipMemset(p, 0, 4096));
+  turns<<<64, 256>>>(std::atoi(std::getenv("WHICH")), p, 1000000);
+  std::printf("%s\\n", hipGetErrorName(hipDeviceSynchronize()));
+}
+"""
+)
+WAYS = ("work", "work again and again", "flag", "flag in LDS", "lock", "flag of another")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("profiled", [True, False])
+def test_64_workgroups_that_take_turns_are_a_runaway_only_if_none_gets_on(
+    run: Run, way: str, profiled: bool
+) -> None:
+    out = {} if profiled else {"HIPSCOPE_OUT": ""}
+    ran = run(TURNS, HIPSCOPE_TIME_LIMIT_MS="700", WHICH=str(WAYS.index(way)), **out)
+    assert ran.stdout == "hipErrorLaunchFailure\n"
+    assert ("runaway kernel: it still runs" in ran.stderr) == (not way.startswith("work"))
+    assert ("not finished within " in ran.stderr) == way.startswith("work")
+
+
 KEEP_GOING = (
     HEADER
     + """

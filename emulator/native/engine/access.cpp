@@ -1,5 +1,5 @@
-// Line de-duplication and the bank model. LDS: 32 banks of 4 bytes; the lanes that are served together are those of
-// the CDNA ISA's conflict sets (32 lanes for up to 4 bytes, 16 for 8 bytes, 8 for 16 bytes).
+// Line de-duplication, and the LDS's bank conflicts: which lanes are served together, and from how many banks, are rows of the
+// device table.
 #include "engine/access.hpp"
 
 #include <algorithm>
@@ -315,65 +315,20 @@ void lines_of_lanes(const MemoryAccess& access, unsigned block_bits, Lines& line
     }
 }
 
-int set_conflicts(const std::uint32_t* dwords, const int* lanes, int count, std::uint64_t active, int per_lane) {
-    std::uint32_t seen[32][32];
-    std::uint8_t depth[32] = {};
+int atomic_conflicts(const LdsRow& row, std::size_t set, const std::uint32_t* dwords, std::uint64_t active) {
+    std::uint8_t depth[LdsRows::kMostBanks] = {};
+    const auto& lanes = row.lane[set];
     int worst = 0;
-    for (int i = 0; i < count; ++i) {
-        if (((active >> static_cast<unsigned>(lanes[i])) & 1U) == 0) continue;
-        for (int part = 0; part < per_lane; ++part) {
-            const std::uint32_t dword = dwords[lanes[i]] + static_cast<std::uint32_t>(part);
-            const std::uint32_t bank = dword & 31U;
-            int k = 0;
-            while (k < depth[bank] && seen[bank][k] != dword) ++k;
-            if (k < depth[bank]) continue;
-            if (k < 32) seen[bank][depth[bank]++] = dword;
-            worst = std::max(worst, static_cast<int>(depth[bank]));
-        }
-    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(row.lanes_per_set); ++i)
+        if (((active >> lanes[i]) & 1U) != 0)
+            worst = std::max(worst, static_cast<int>(++depth[dwords[lanes[i]] & static_cast<std::uint32_t>(row.banks - 1)]));
     return worst > 0 ? worst - 1 : 0;
 }
-
-int atomic_conflicts(const std::uint32_t* dwords, const int* lanes, int count, std::uint64_t active) {
-    std::uint8_t depth[32] = {};
-    int worst = 0;
-    for (int i = 0; i < count; ++i)
-        if (((active >> static_cast<unsigned>(lanes[i])) & 1U) != 0)
-            worst = std::max(worst, static_cast<int>(++depth[dwords[lanes[i]] & 31U]));
-    return worst > 0 ? worst - 1 : 0;
-}
-
-struct ConflictSets {
-    int sets, lanes_per_set;
-    int lane[8][32];
-};
-
-constexpr ConflictSets sets_of(int sets, int per_set) {
-    ConflictSets result{sets, per_set, {}};
-    for (int s = 0; s < sets; ++s)
-        for (int i = 0; i < per_set; ++i) result.lane[s][i] = s * per_set + i;
-    return result;
-}
-
-constexpr ConflictSets kWord = sets_of(lds_sets(4), 32);
-constexpr ConflictSets kDouble = sets_of(lds_sets(8), 16);
-constexpr ConflictSets kQuad = [] {
-    ConflictSets result{lds_sets(16), 8, {}};
-    constexpr int first[4] = {0, 4, 8, 12};
-    constexpr int second[4] = {20, 16, 28, 24};
-    for (int half = 0; half < 2; ++half)
-        for (int s = 0; s < 4; ++s)
-            for (int i = 0; i < 4; ++i) {
-                result.lane[half * 4 + s][i] = half * 32 + first[s] + i;
-                result.lane[half * 4 + s][4 + i] = half * 32 + second[s] + i;
-            }
-    return result;
-}();
 
 bool is_atomic(const MemoryAccess& access) { return access.kind == AccessKind::atomic || access.kind == AccessKind::atomic_return; }
 
 /// The bank conflicts of an access that is not known yet.
-[[gnu::noinline]] int new_conflicts(const MemoryAccess& access, std::size_t which, const ConflictSets& sets, KnownConflicts::Entry& known) {
+[[gnu::noinline]] int new_conflicts(const MemoryAccess& access, std::size_t which, const LdsRow& row, KnownConflicts::Entry& known) {
     const bool atomic = is_atomic(access);
     const std::uint64_t* address = access.address[which];
     std::uint64_t spelled_out[kLanes];
@@ -382,16 +337,15 @@ bool is_atomic(const MemoryAccess& access) { return access.kind == AccessKind::a
         address = spelled_out;
     }
     const int first = std::countr_zero(access.lanes), last = 63 - std::countl_zero(access.lanes);
-    if (!atomic && access.bytes % 4 == 0 && consecutive(access, address, first, last)) return 0;
+    if (!atomic && row.run_conflicts == 0 && access.bytes % 4 == 0 && consecutive(access, address, first, last)) return 0;
     std::uint32_t dwords[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) dwords[lane] = static_cast<std::uint32_t>(address[lane] >> 2U);
     known.at.keep(access, which);
     known.atomic = atomic;
     known.conflicts = 0;
     const int per_lane = (access.bytes + 3) / 4;
-    for (int s = 0; s < sets.sets; ++s)
-        known.conflicts += atomic ? atomic_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes)
-                                  : set_conflicts(dwords, sets.lane[s], sets.lanes_per_set, access.lanes, per_lane);
+    for (std::size_t set = 0; set < static_cast<std::size_t>(row.sets); ++set)
+        known.conflicts += atomic ? atomic_conflicts(row, set, dwords, access.lanes) : set_conflicts(row, set, dwords, access.lanes, per_lane);
     return known.conflicts;
 }
 
@@ -447,11 +401,11 @@ void collect_lines(const MemoryAccess& access, unsigned block_bits, Lines& lines
     }
 }
 
-LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
+LdsCost lds_cost(const MemoryAccess& access, const LdsRows& rows, KnownConflicts& known) {
     if (access.lanes == 0) return {};
     const bool atomic = is_atomic(access);
-    const ConflictSets& sets = access.bytes <= 4 ? kWord : access.bytes <= 8 ? kDouble : kQuad;
-    const int cycles = lds_sets(access.bytes) * access.addresses;
+    const LdsRow& row = rows.of(access.kind, access.bytes);
+    const int cycles = row.sets * access.addresses;
     int conflicts = 0;
     const int first = std::countr_zero(access.lanes);
     for (std::size_t which = 0; which < access.addresses; ++which) {
@@ -465,7 +419,7 @@ LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known) {
             conflicts += e.conflicts;
             continue;
         }
-        conflicts += new_conflicts(access, which, sets, e);
+        conflicts += new_conflicts(access, which, row, e);
     }
     return {cycles + conflicts, conflicts};
 }

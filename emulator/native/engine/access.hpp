@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/wave.hpp"
+#include "engine/lds_rows.hpp"
 
 namespace hipscope {
 
@@ -147,9 +148,6 @@ struct LdsCost {
     int conflicts = 0;
 };
 
-/// How many parts of a wave the LDS serves one after the other.
-constexpr int lds_sets(unsigned bytes) { return bytes <= 4 ? 2 : bytes <= 8 ? 4 : 8; }
-
 /// The bank conflicts of the last access of one instruction to LDS, for each of its addresses. Moved by whole words, it has
 /// the same ones.
 struct KnownConflicts {
@@ -161,7 +159,7 @@ struct KnownConflicts {
     Entry entries[2];
 };
 
-LdsCost lds_cost(const MemoryAccess& access, KnownConflicts& known);
+LdsCost lds_cost(const MemoryAccess& access, const LdsRows& rows, KnownConflicts& known);
 
 /// The last access of one instruction to LDS by teams. Its width, and how far its second address is from the first, are always the same.
 struct KnownTeams {

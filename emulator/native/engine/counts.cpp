@@ -120,6 +120,7 @@ void PatternCounts::add(const PatternCounts& other) {
     lds_cycles += other.lds_cycles;
     lds_conflicts += other.lds_conflicts;
     same_address += other.same_address;
+    for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) of_kind[kind] += other.of_kind[kind];
     for (const auto& [line, count] : other.atomic_lines) count_line(*this, line, count);
     distinct_lines.add(other.distinct_lines);
 }
@@ -128,6 +129,7 @@ void PatternCounts::scale(double factor) {
     for (std::uint64_t* count : {&accesses, &lanes, &lines_needed, &lines_used, &sectors, &l1_accesses, &l1_lookups, &lds_cycles,
                                  &lds_conflicts, &same_address})
         *count = times(*count, factor);
+    for (std::uint64_t& count : of_kind) count = times(count, factor);
     for (auto& [line, count] : atomic_lines) count = times(count, factor);
     distinct_lines = {};
 }
@@ -155,13 +157,20 @@ void DispatchCounts::sum_up() {
     executions.pop_back();
 }
 
+void CountingObserver::note_kind(PatternCounts& row, const MemoryAccess& access) const {
+    if (access.lanes == 0 || (access.space != Space::global && access.space != Space::scalar)) return;
+    const std::uint64_t address = access.at(0, static_cast<std::size_t>(std::countr_zero(access.lanes)));
+    for (const KindRange& range : kinds_)
+        if (address >= range.begin && address < range.end) ++row.of_kind[static_cast<std::size_t>(range.kind)];
+}
+
 void CountingObserver::other(PatternCounts& row, Known& known, const MemoryAccess& access) {
     row.accesses += 1;
     row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
     if (access.space == Space::global) return global(row, known, access);
     if (access.space != Space::lds) return;
     if (!known.conflicts) known.conflicts = std::make_unique<KnownConflicts>();
-    lds_ = lds_cost(access, *known.conflicts);
+    lds_ = lds_cost(access, lds_rows_, *known.conflicts);
     row.add(lds_, 1);
     if (!access.teams) return;
     add_again(row, known.teams);

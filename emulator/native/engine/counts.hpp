@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/memory_kind.hpp"
 #include "core/wave.hpp"
 #include "engine/access.hpp"
 
@@ -50,6 +51,7 @@ struct PatternCounts {
     std::uint64_t same_address = 0;      // lanes behind another lane of their wave on the same address
     std::unordered_map<std::uint64_t, std::uint64_t> atomic_lines;  // line -> lanes; bounded, see counts.cpp
     DistinctCount distinct_lines;        // of global loads
+    std::array<std::uint64_t, kMemoryKinds> of_kind{};  // accesses, by where their first lane's memory is; those to plain device memory are not told
 
     void add(const PatternCounts& other);
     void scale(double factor);
@@ -119,10 +121,16 @@ public:
     /// `history`: where the pages of global memory are marked that accesses go to, or nullptr. The next dispatch finds them in the MALL.
     /// `written`: where the lines are marked that are written, or nullptr.
     /// `l1_block_bits`: see collect_lines; no count depends on it, only the cycles of Lines.
-    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, MallHistory* history, WrittenLines* written, unsigned l1_block_bits = kLineBits)
+    /// `kinds`: where memory is that is no plain device memory.
+    CountingObserver(const MemorySlots& slots, DispatchCounts& counts, const LdsRows& lds_rows, const std::vector<KindRange>& kinds,
+                     MallHistory* history, WrittenLines* written,
+                     unsigned l1_block_bits = kLineBits)
         : slots_(slots.slot.data()),
           executions_(counts.executions.data()),
           patterns_(counts.patterns.data()),
+          lds_rows_(lds_rows),
+          kinds_(kinds),
+          other_kinds_(!kinds.empty()),
           history_(history),
           written_(written),
           l1_block_bits_(l1_block_bits),
@@ -145,6 +153,7 @@ public:
             row.kind = access.kind;
             row.bytes = access.bytes;
         }
+        if (other_kinds_) [[unlikely]] note_kind(row, access);
         if (access.space == Space::scalar) {
             row.accesses += 1;
             row.lanes += static_cast<std::uint64_t>(std::popcount(access.lanes));
@@ -194,7 +203,9 @@ private:
     /// The usual case: an access of all lanes, one behind the other.
     void run(PatternCounts& row, Known& known, const MemoryAccess& access) {
         if (access.space == Space::lds) {
-            lds_ = {lds_sets(access.bytes) * access.addresses, 0};
+            const LdsRow& of = lds_rows_.of(access.kind, access.bytes);
+            const int conflicts = of.run_conflicts * access.addresses;
+            lds_ = {of.sets * access.addresses + conflicts, conflicts};
             row.accesses += 1;
             row.lanes += kLanes;
             row.add(lds_, 1);
@@ -205,6 +216,7 @@ private:
         ++(*known.runs)[begin / 4 % kRunPlaces];
         went_to(row, known, begin >> kLineBits, (last >> kLineBits) + 1);
     }
+    void note_kind(PatternCounts& row, const MemoryAccess& access) const;
     void other(PatternCounts& row, Known& known, const MemoryAccess& access);
     void global(PatternCounts& row, Known& known, const MemoryAccess& access);
 
@@ -222,6 +234,9 @@ private:
     const std::int32_t* slots_;
     ExecutionCounts* executions_;
     PatternCounts* patterns_;
+    const LdsRows& lds_rows_;
+    const std::vector<KindRange>& kinds_;
+    bool other_kinds_;
     MallHistory* history_;
     WrittenLines* written_;
     unsigned l1_block_bits_;

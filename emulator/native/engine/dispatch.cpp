@@ -17,6 +17,7 @@
 #include "core/memory_copy.hpp"
 #include "engine/functional.hpp"
 #include "engine/nearest_variable.hpp"
+#include "engine/standstill.hpp"
 #include "engine/stopped.hpp"
 #include "engine/stray_access.hpp"
 #include "sanitize/number_kinds.hpp"
@@ -70,11 +71,18 @@ std::string describe(const Fault& fault, const Instruction& instruction, const P
 struct Progress {
     std::uint64_t ended = 0, all = 0;               // workgroups
     std::chrono::duration<double> ran{}, idle{};    // since the launch began, and since one was last seen to have ended
+    std::uint64_t longest = 0;                      // instructions of each wave, in the workgroup whose waves executed most of those that run
+    bool stands_still = false;                      // all waves that have begun and not ended go round in loops that change nothing
 };
 
-/// Whether that is a runaway: it had half of the program's time, and none of its workgroups ended for half of its own. Any other may
-/// well come to its end with more time.
-bool is_runaway(std::chrono::duration<double> limit, const Progress& p) { return p.ran >= limit / 2 && p.idle >= p.ran / 2; }
+/// More instructions than waves that end have but for very few: 32 ms on a GPU at least, where each takes four cycles.
+constexpr std::uint64_t kEndless = 1U << 24U;
+
+/// Whether that is a runaway: it had half of the program's time, none of its workgroups ended for half of its own, and no wave gets on or
+/// one goes on and on. Any other may well come to its end with more time: many workgroups that take turns all end late.
+bool is_runaway(std::chrono::duration<double> limit, const Progress& p) {
+    return p.ran >= limit / 2 && p.idle >= p.ran / 2 && (p.stands_still || p.longest >= kEndless);
+}
 
 /// "0.072 s", "110 s"
 std::string in_seconds(std::chrono::duration<double> time) {
@@ -176,6 +184,7 @@ public:
         open_host(threads);
         if (profile_) start_timing(code_is_cold);
         engine_.pool_.run(threads, [&](int index) { profile_ ? profiled(index, threads) : plain(index); });
+        judge_late();
         if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
         note_end(result);
@@ -200,6 +209,8 @@ public:
         open_host(1);
         Worker<Observer> worker(*this, std::move(observer), 0);
         while (worker.turn()) {}
+        worker.look_at_rest();
+        judge_late();
         if (launch_.services != nullptr) launch_.services->flush();
         DispatchResult result;
         note_end(result);
@@ -246,7 +257,7 @@ private:
             if (run_.stop_.load(std::memory_order_relaxed)) return false;
             if (run_.late()) {
                 const Workgroup* group = active_.empty() ? nullptr : active_.front().get();
-                run_.report_late(group == nullptr ? 0 : group->number, group == nullptr ? run_.launch_.entry : group->waves[0].pc);
+                run_.stop_late(group == nullptr ? 0 : group->number, group == nullptr ? run_.launch_.entry : group->waves[0].pc);
                 return false;
             }
             if (active_.size() < run_.max_active_)
@@ -265,6 +276,12 @@ private:
             return true;
         }
         Observer& observer() { return observer_; }
+
+        /// At the deadline: how far the workgroups of this thread have come.
+        void look_at_rest() {
+            if (!run_.is_late_) return;
+            for (const auto& group : active_) run_.note_rest({group->executed / group->waves.size(), goes_round(*group)});
+        }
 
     private:
         std::unique_ptr<Workgroup> idle_group() {
@@ -300,6 +317,7 @@ private:
     void plain(int thread) {
         Worker<NoObserver> worker(*this, NoObserver{}, thread);
         while (worker.turn()) {}
+        worker.look_at_rest();
     }
 
     /// Let waves reach the host. A wave holds one packet at most, so there are enough when each resident one has its own.
@@ -326,7 +344,7 @@ private:
     void profiled(int index, int threads) {
         DispatchCounts counts(launch_.launch.object->code->program.instructions.size(), slots_->count);
         {
-            Worker<CountingObserver> worker(*this, CountingObserver(*slots_, counts, engine_.history_.get(), engine_.written_.get()), index);
+            Worker<CountingObserver> worker(*this, CountingObserver(*slots_, counts, engine_.timing_->lds_rows, launch_.kinds, engine_.history_.get(), engine_.written_.get()), index);
             if (index == 0) {
                 while (time_a_slice())
                     if (threads == 1) worker.turn();
@@ -338,6 +356,7 @@ private:
                 closed_.wait(false);  // all threads take the workgroups without timing
             } while (worker.turn());
             worker.observer().add_up();
+            worker.look_at_rest();
         }
         const std::lock_guard lock(mutex_);
         merge_.push_back(std::make_unique<DispatchCounts>(std::move(counts)));
@@ -347,7 +366,7 @@ private:
     bool time_a_slice() {
         if (stop_.load(std::memory_order_relaxed)) return false;
         if (late()) {
-            report_late(0, launch_.entry);
+            stop_late(0, launch_.entry);
             return false;
         }
         if (simulator_->run(kTimedSlice)) {
@@ -370,16 +389,33 @@ private:
         }
         return now > *deadline;
     }
-    void report_late(std::uint64_t group, std::uint32_t pc) {
+    /// The deadline has passed: where, and how far the launch had come. What that says is judged when all threads have stopped.
+    void stop_late(std::uint64_t group, std::uint32_t pc) {
+        const std::lock_guard lock(mutex_);
+        if (late_) return;
+        late_.emplace(Late{.group = group, .pc = pc, .progress = {.ended = groups_.ended(), .all = groups_.count()}});
         const auto now = std::chrono::steady_clock::now();
-        std::uint64_t ended = kNotStopped;
-        if (stopped_after_.compare_exchange_strong(ended, groups_.ended())) ended = stopped_after_;  // else what another thread saw
-        const Progress progress{ended, groups_.count(), now - begin_, now - last_end_.load(std::memory_order_relaxed)};
-        const bool runaway = is_runaway(engine_.settings_.time_limit, progress);
+        late_->progress.ran = now - begin_;
+        late_->progress.idle = now - last_end_.load(std::memory_order_relaxed);
+        stopped_after_ = late_->progress.ended;
+        is_late_ = true;
+        stop_ = true;
+    }
+    void note_rest(const Rest& rest) {
+        const std::lock_guard lock(mutex_);
+        late_->progress.longest = std::max(late_->progress.longest, rest.longest);
+        ++(rest.goes_round ? late_->going_round : late_->getting_on);
+    }
+    void judge_late() {
+        if (!late_) return;
+        if (simulator_)
+            for (const Rest& rest : simulator_->rest()) note_rest(rest);
+        late_->progress.stands_still = late_->getting_on == 0 && late_->going_round > 0;
+        const bool runaway = is_runaway(engine_.settings_.time_limit, late_->progress);
         Fault fault;
         fault.kind = FaultKind::runaway;
-        fault.message = too_late(runaway, progress);
-        report(group, fault, pc, runaway ? fault_name(fault.kind) : kUnfinished);
+        fault.message = too_late(runaway, late_->progress);
+        report(late_->group, fault, late_->pc, runaway ? fault_name(fault.kind) : kUnfinished);
     }
 
     [[nodiscard]] DispatchFault told_of(std::uint64_t group, const Fault& fault, std::uint32_t pc) const {
@@ -478,8 +514,15 @@ private:
     alignas(64) std::atomic<bool> stop_{false};  // behind the cache line that hands out workgroups
     std::atomic<bool> closed_{false};  // no workgroup will be timed any more
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-    static constexpr std::uint64_t kNotStopped = ~0ULL;
-    std::atomic<std::uint64_t> stopped_after_{kNotStopped};  // workgroups, by the deadline
+    std::uint64_t stopped_after_ = 0;  // workgroups, by the deadline
+    struct Late {
+        std::uint64_t group;
+        std::uint32_t pc;
+        Progress progress;
+        std::uint64_t going_round = 0, getting_on = 0;  // of what had begun and not ended
+    };
+    std::optional<Late> late_;
+    std::atomic<bool> is_late_{false};  // `late_` is set; the threads stop after that
     std::atomic<std::uint64_t> seen_ended_{0};  // workgroups, when `late` looked last
     std::atomic<std::chrono::steady_clock::time_point> last_end_{begin_};
     std::mutex mutex_;

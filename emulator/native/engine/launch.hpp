@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/global_sync.hpp"
+#include "core/memory_kind.hpp"
 #include "engine/code_object.hpp"
 
 namespace hipscope {
@@ -67,6 +68,7 @@ struct PreparedLaunch {
     StrayLog* strays = nullptr;           // see Workgroup
     std::uint32_t cycles_each = 4;        // what an instruction adds to the clock of a wave that is not timed
     std::uint32_t xcds = 1;               // of the device: workgroup i runs on XCD i % xcds
+    std::vector<KindRange> kinds;         // memory that is no plain device memory
 
     [[nodiscard]] std::uint64_t waves() const { return group_count * waves_per_group; }
 };

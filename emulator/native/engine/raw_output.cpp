@@ -37,6 +37,9 @@ constexpr std::string_view kind_name(AccessKind kind) {
     return kind == AccessKind::load ? "load" : kind == AccessKind::store ? "store" : "atomic";
 }
 
+/// By MemoryKind.
+constexpr std::string_view kMemoryKindNames[kMemoryKinds] = {"device", "managed", "host", "host_noncoherent", "fine_grained", "uncached"};
+
 /// Instruction categories of the thread-trace wave files.
 int trace_category(const Instruction& i) {
     switch (i.unit) {
@@ -81,6 +84,12 @@ void memory_pattern(Json& json, const PatternCounts& p, const CacheCounts& cache
             json.field("atomic_conflicts", p.same_address);
             json.field("same_address_share", static_cast<double>(most) / static_cast<double>(p.lanes));
         }
+    }
+    if (std::ranges::any_of(p.of_kind, [](std::uint64_t n) { return n != 0; })) {
+        json.key("memory_kinds").open('{');
+        for (std::size_t kind = 0; kind < kMemoryKinds; ++kind)
+            if (p.of_kind[kind] != 0) json.field(kMemoryKindNames[kind], p.of_kind[kind]);
+        json.close('}');
     }
     if (p.space == Space::lds) json.field("lds_cycles", p.lds_cycles).field("lds_conflict_cycles", p.lds_conflicts);
     json.close('}');

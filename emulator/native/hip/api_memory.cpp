@@ -36,7 +36,11 @@ Error hipscope::allocate_now(void** pointer, std::size_t bytes, bool host_visibl
         call->no_space(bytes);
         return fail(abi::error::out_of_memory);
     }
-    if (host_visible) call->host_flags[address] = flags;
+    if (host_visible) {
+        constexpr unsigned non_coherent = 0x80000000U;  // hipHostMallocNonCoherent; coherent unless it is said
+        call->host_flags[address] = flags;
+        call->set_kind(address, (flags & non_coherent) != 0 ? MemoryKind::host_noncoherent : MemoryKind::host);
+    }
     call->appeared(address, host_visible);
     *pointer = pointer_to(address);
     return abi::error::success;
@@ -52,11 +56,20 @@ Error hipscope::release_now(void* pointer) {
 }
 
 HIPSCOPE_API Error hipMalloc(void** p, std::size_t bytes) { return allocate(p, bytes, false, 0); }
-HIPSCOPE_API Error hipExtMallocWithFlags(void** p, std::size_t bytes, unsigned) { return allocate(p, bytes, false, 0); }
+HIPSCOPE_API Error hipExtMallocWithFlags(void** p, std::size_t bytes, unsigned flags) {
+    constexpr unsigned fine_grained = 1, uncached = 3;  // hipDeviceMallocFinegrained, hipDeviceMallocUncached
+    Call call;
+    const Error error = allocate(p, bytes, false, 0);
+    if (error == abi::error::success && *p != nullptr && (flags == fine_grained || flags == uncached))
+        call->set_kind(address_of(*p), flags == fine_grained ? MemoryKind::fine_grained : MemoryKind::uncached);
+    return error;
+}
 HIPSCOPE_API Error hipMallocManaged(void** p, std::size_t bytes, unsigned) {
     Call call;
     const Error error = allocate(p, bytes, true, 0);
-    if (error == abi::error::success && *p != nullptr) call->managed.insert(address_of(*p));
+    if (error != abi::error::success || *p == nullptr) return error;
+    call->managed.insert(address_of(*p));
+    call->set_kind(address_of(*p), MemoryKind::managed);
     return error;
 }
 HIPSCOPE_API Error hipHostMalloc(void** p, std::size_t bytes, unsigned flags) { return allocate(p, bytes, true, flags); }
@@ -88,10 +101,12 @@ HIPSCOPE_API Error hipHostRegister(void* p, std::size_t bytes, unsigned) {
     if (p == nullptr || bytes == 0) return fail(abi::error::invalid_value);
     if (call->memory.valid(address_of(p), 1)) return fail(abi::error::host_already_registered);
     call->memory.register_host(address_of(p), bytes);
+    call->kinds[address_of(p)] = {address_of(p), address_of(p) + bytes, MemoryKind::host};
     return abi::error::success;
 }
 HIPSCOPE_API Error hipHostUnregister(void* p) {
     Call call;
+    call->kinds.erase(address_of(p));
     return call->memory.forget_host(address_of(p)) ? abi::error::success : fail(abi::error::host_not_registered);
 }
 HIPSCOPE_API Error hipHostGetDevicePointer(void** device, void* host, unsigned) {

@@ -34,6 +34,15 @@ Advice* advice_of(Runtime& runtime, const void* pointer) {
     return &kept;
 }
 
+/// Managed memory that is coarse-grained is kept coherent at the ends of kernels only, as device memory is.
+Error set_coarse(Runtime& runtime, const void* pointer, Advice& advice, bool coarse) {
+    advice.coarse = coarse ? 1 : 0;
+    const Allocation* block = runtime.memory.find(address_of(pointer));
+    if (runtime.managed.contains(block->address))
+        runtime.set_kind(block->address, coarse ? MemoryKind::device : MemoryKind::managed);
+    return kOk;
+}
+
 Error advise(const void* pointer, int what, int device) {
     Call call;
     Advice* a = advice_of(call.runtime, pointer);
@@ -42,7 +51,7 @@ Error advise(const void* pointer, int what, int device) {
         case 1: case 2: a->read_mostly = what == 1 ? 1 : 0; return kOk;
         case 3: case 4: a->preferred = what == 3 ? device : kNowhere; return kOk;
         case 5: case 6: a->accessed_by = what == 5 ? device : kNowhere; return kOk;
-        case 100: case 101: a->coarse = what == 100 ? 1 : 0; return kOk;
+        case 100: case 101: return set_coarse(call.runtime, pointer, *a, what == 100);
         default: return fail(kBad);
     }
 }

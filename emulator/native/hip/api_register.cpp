@@ -132,6 +132,7 @@ HIPSCOPE_API void __hipRegisterManagedVar(void* handle, void** pointer, void* in
     Call call;
     if (handle == nullptr) return;
     void* memory = pointer_to(call->memory.allocate(size, true));
+    call->set_kind(address_of(memory), MemoryKind::managed);
     if (initial != nullptr) std::memcpy(memory, initial, size);
     *pointer = memory;
     auto* module = static_cast<Module*>(handle);

@@ -184,11 +184,18 @@ CodeObject* Runtime::load(Module& module) {
     return module.object.get();
 }
 
+void Runtime::set_kind(std::uint64_t address, MemoryKind kind) {
+    kinds.erase(address);
+    const Allocation* block = memory.find(address);
+    if (block != nullptr && kind != MemoryKind::device) kinds[address] = {address, address + block->bytes, kind};
+}
+
 bool Runtime::release(std::uint64_t address) {
     if (is_of_another_process(address)) return false;
     end_sharing(address);
     host_flags.erase(address);
     managed.erase(address);
+    kinds.erase(address);
     pools.gave_back(address);
     return graph_memory.contains(address) ? memory.take(address) : memory.release(address);
 }
@@ -262,6 +269,7 @@ abi::Error Runtime::launch(const LaunchRequest& request, Stream& stream) {
     try {
         prepared = prepare(std::move(launch), *area_, services);
         prepared.xcds = static_cast<std::uint32_t>(number("xcds", 8));
+        for (const auto& [address, range] : kinds) prepared.kinds.push_back(range);
         prepared.realtime += static_cast<std::uint64_t>(earliest / 10);
         if (settings.poison != 0) prepared.poison = {true, settings.poison ^ next_id_, settings.poison_inverted};
     } catch (const std::exception& error) {

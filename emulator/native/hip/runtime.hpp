@@ -167,6 +167,9 @@ public:
     std::set<Event*> events;
     std::set<std::uint64_t> managed;  // blocks of hipMallocManaged
     std::map<std::uint64_t, unsigned> host_flags;  // of pinned allocations
+    std::map<std::uint64_t, KindRange> kinds;      // of blocks that are no plain device memory, by their starts
+    /// What kind of memory the block at `address` is.
+    void set_kind(std::uint64_t address, MemoryKind kind);
     MemoryPools pools;
     std::map<std::uint64_t, std::uint64_t> graph_memory;  // address space of allocation nodes, start -> bytes
     std::uint64_t graph_bytes_high = 0;

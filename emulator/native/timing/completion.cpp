@@ -45,8 +45,8 @@ void XcdSimulator::Model::complete_lds(Cu& cu, TimedWave& w, const Touched& acce
     const bool banks = access.space == Space::lds;  // permutes use the LDS's crossbar and touch no bank
     const int in_banks = banks ? access.lds_cycles : 0;
     // Two SIMDs share a way to the LDS and one back. Addresses and what is written go in, what is read comes out.
-    const int data = kLanes * access.bytes * access.lds_addresses / c.lds_way_bytes_per_cycle;
     const bool writes = access.kind != AccessKind::load || !banks;
+    const int data = kLanes * access.bytes * access.lds_addresses / (writes ? c.lds_way_bytes_per_cycle : c.lds_way_back_bytes_per_cycle);
     const int on_way = writes ? c.lds_issue_cycles + data : std::max(c.lds_issue_cycles, data);
     const std::int64_t start = std::max(t, cu.lds_way_free[w.simd / 2]);
     const std::int64_t served = in_banks == 0 ? start : cu.lds_banks.serve(start, in_banks) - in_banks;
@@ -83,9 +83,9 @@ std::int64_t XcdSimulator::Model::scalar_load(Cu& cu, const Touched& access, std
 std::int64_t XcdSimulator::Model::complete_internal(Cu& cu, TimedWave& w, const InstructionInfo& i, std::int64_t t,
                                                     std::uint32_t pc) {
     if (i.invalidates_l1) cu.memory.l1.clear();
-    if (i.invalidates_l1 || i.writes_back) {
+    if (i.cache_cycles != 0) {
         t = room_in(w.vector_memory, t, pc);
-        push_vector(w, {t + c.store_latency, pc, StallReason::global_memory});
+        push_vector(w, {t + i.cache_cycles, pc, StallReason::global_memory});
     }
     if (i.idle_cycles > 4) charge(pc, StallReason::dependency, i.idle_cycles - 4);
     return i.idle_cycles;

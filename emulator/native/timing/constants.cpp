@@ -47,6 +47,8 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.lds_latency, "lds_latency");
     set(c.lds_wide_latency, "lds_wide_latency");
     set(c.lds_way_bytes_per_cycle, "lds_way_bytes_per_cycle");
+    set(c.lds_way_back_bytes_per_cycle, "lds_way_back_bytes_per_cycle");
+    c.lds_rows = LdsRows::from(config);
     set(c.address_lanes_per_cycle, "address_lanes_per_cycle");
     set(c.l1_line_cycles, "l1_line_cycles");
     set(c.store_bytes_per_cycle, "store_bytes_per_cycle");
@@ -86,6 +88,9 @@ TimingConstants TimingConstants::from(const DeviceConfig& config) {
     set(c.atomic_word_cycles, "atomic_word_cycles");
     set(c.atomic_lane_cycles, "atomic_lane_cycles");
     set(c.atomic_channels, "atomic_channels");
+    set(c.fence_release_cycles, "fence_release_cycles");
+    set(c.fence_acquire_cycles, "fence_acquire_cycles");
+    set(c.fence_system_factor, "fence_system_factor");
     set(c.launch_floor_ns, "launch_floor_ns");
     set(c.dispatch_ns, "dispatch_ns");
     set(c.workgroup_launch_cycles, "workgroup_launch_cycles");

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/device_config.hpp"
+#include "engine/lds_rows.hpp"
 
 namespace hipscope {
 
@@ -21,7 +22,8 @@ struct TimingConstants {
     int sqcs_per_xcd, icache_bytes, icache_line_bytes, icache_miss_cycles, scalar_cache_bytes, scalar_line_bytes, scalar_hit_cycles,
         scalar_l2_cycles;
     // LDS
-    int lds_latency, lds_wide_latency, lds_way_bytes_per_cycle;
+    int lds_latency, lds_wide_latency, lds_way_bytes_per_cycle, lds_way_back_bytes_per_cycle;
+    LdsRows lds_rows;
     // Vector memory
     int address_lanes_per_cycle, l1_line_cycles, store_bytes_per_cycle;
     int l1_bytes, l1_line_bytes, l1_ways, l1_block_bytes, l1_latency, l2_bytes, l2_ways, l2_scattered_bytes, l2_channel_bytes, l2_distant_bytes, l2_kept_lines, l2_channels, l2_latency, memory_latency, mall_latency;
@@ -33,6 +35,9 @@ struct TimingConstants {
     double mall_bytes, mall_bytes_per_s, hbm_read_bytes_per_s, hbm_write_bytes_per_s;
     // Atomics
     int atomic_latency, atomic_request_cycles, atomic_word_cycles, atomic_lane_cycles, atomic_channels;
+    // Fences
+    int fence_release_cycles, fence_acquire_cycles;
+    double fence_system_factor;
     // Launch
     double launch_floor_ns, dispatch_ns;
     int workgroup_launch_cycles;

@@ -134,6 +134,18 @@ std::pair<std::size_t, std::size_t> range_of(const std::vector<Instruction>& cod
     return {index(entry), index(end)};
 }
 
+/// What the parts of a fence take. By LLVM's memory model of gfx942 `sc1` is the device, `sc0 sc1` the system; gfx90a, which writes back for the
+/// system only, says neither. Narrower ones have to wait for stores alone.
+std::uint16_t cache_cycles(const Instruction& in, const TimingConstants& c) {
+    const bool sc0 = in.text.find(" sc0") != std::string::npos, sc1 = in.text.find(" sc1") != std::string::npos;
+    if (in.text.starts_with("buffer_wbl2")) {
+        if (sc0 && !sc1) return static_cast<std::uint16_t>(c.store_latency);
+        return static_cast<std::uint16_t>(c.fence_release_cycles * (sc0 == sc1 ? c.fence_system_factor : 1));
+    }
+    if (in.text.starts_with("buffer_inv")) return static_cast<std::uint16_t>(sc1 ? c.fence_acquire_cycles : c.store_latency);
+    return 0;
+}
+
 }  // namespace
 
 bool waves_communicate(const Program& program, const std::vector<InstructionInfo>& infos, std::uint64_t entry, std::uint64_t end) {
@@ -186,7 +198,7 @@ std::vector<InstructionInfo> instruction_infos(const Program& program, const Tim
         info.invalidates_l1 = code[i].text.starts_with("buffer_inv");
         const bool load = info.unit == Unit::vmem_load, nt = code[i].modifiers.nt, device_scope = code[i].modifiers.sc1;
         info.policy = {load && (nt || device_scope), nt && (load || info.unit == Unit::vmem_store)};
-        info.writes_back = code[i].text.starts_with("buffer_wbl2");
+        info.cache_cycles = cache_cycles(code[i], constants);
         info.starts_fetch = i == 0 || code[i].address / kFetchBytes != code[i - 1].address / kFetchBytes;
         if (code[i].text.starts_with("s_nop")) info.idle_cycles = static_cast<std::uint16_t>(4 * (code[i].target + 1));
         find_dependencies(code, leader, i, constants, info);

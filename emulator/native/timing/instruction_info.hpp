@@ -28,7 +28,7 @@ struct InstructionInfo {
     std::uint8_t dependency_count = 0;
     bool invalidates_l1 = false;
     CachePolicy policy;
-    bool writes_back = false;        // waits for stores: counted like one
+    std::uint16_t cache_cycles = 0;  // until a write-back or invalidation of caches is done, counted like a store; 0: it is none
     /// Why it may make no difference when the instruction is executed.
     enum Early : std::uint8_t {
         alone = 1,                   // reads and changes nothing but the wave's own registers and place in the code

@@ -38,7 +38,7 @@ XcdSimulator::Model::Model(const TimedLaunch& timed, DispatchCounts& counts, Tim
       launch(timed.launch),
       memory(timed.memory),
       groups(timed.groups),
-      observer(timed.slots, counts, nullptr, nullptr, l1_block_bits(timed.constants)),
+      observer(timed.slots, counts, timed.constants.lds_rows, timed.launch.kinds, nullptr, nullptr, l1_block_bits(timed.constants)),
       slots(timed.slots),
       limits(limit),
       info(timed.info),
@@ -189,6 +189,19 @@ XcdSimulator::~XcdSimulator() = default;
 bool XcdSimulator::run(std::uint64_t instructions) { return model_->run(instructions); }
 
 const std::optional<TimedFault>& XcdSimulator::fault() const { return model_->fault; }
+
+std::vector<Rest> XcdSimulator::rest() {
+    std::vector<Rest> rest;
+    for (const auto& cu : model_->cus) {
+        if (cu == nullptr) continue;
+        for (TimedWave& w : cu->waves) {
+            if (w.group == nullptr) continue;
+            const bool waits = w.at_barrier || w.at_grid_barrier;
+            if (w.wave != nullptr && !waits) rest.push_back({w.group->executed / w.group->slots.size(), goes_round(*w.wave)});
+        }
+    }
+    return rest;
+}
 
 TimedResult XcdSimulator::take_result(const EndedGroups& whole) { return model_->finish(whole); }
 

@@ -10,6 +10,7 @@
 
 #include "engine/counts.hpp"
 #include "engine/groups.hpp"
+#include "engine/standstill.hpp"
 #include "engine/workgroup.hpp"
 #include "timing/constants.hpp"
 #include "timing/history.hpp"
@@ -119,6 +120,8 @@ public:
     /// Go on for about `instructions` wave instructions. False when all timed workgroups have ended or one faulted.
     bool run(std::uint64_t instructions);
     [[nodiscard]] const std::optional<TimedFault>& fault() const;
+    /// Of a launch that does not go on: it may change its waves.
+    [[nodiscard]] std::vector<Rest> rest();
     /// `whole`: the workgroups of the launch that came to their ends. The timed ones that did not are extrapolated to what those did.
     TimedResult take_result(const EndedGroups& whole);
 
