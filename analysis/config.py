@@ -52,6 +52,9 @@ FormulaName = Literal[
     "launchConfig",
     "launchOverhead",
     "loadImbalance",
+    "fences",
+    "memoryKind",
+    "spinning",
     "diagnoseOnly",
 ]
 PromptSource = Literal["roofline", "stalls", "counters", "isa"]

@@ -94,6 +94,11 @@ class MemoryPattern(_Record):
     atomic_conflicts: float = Field(
         0, description="lanes that had to wait for another lane of their wave on the same address"
     )
+    memory_kinds: dict[str, float] = Field(
+        {},
+        description="accesses to memory that is no plain device memory, by its kind: managed, host, host_noncoherent, "
+        "fine_grained or uncached",
+    )
     same_address_share: float | None = Field(
         None,
         description="share of this instruction's atomic operations on its most used cache line, over the dispatch",

@@ -5,6 +5,7 @@ Takes memory patterns, gives sums and ratios. A ratio whose denominator is missi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from hipscope.analysis.profile import Kernel, MemoryPattern
@@ -62,7 +63,11 @@ def sum_patterns(patterns: Sequence[MemoryPattern]) -> MemoryPattern:
     shares = [(p.same_address_share, p.lanes) for p in patterns if p.same_address_share is not None]
     weight = sum(lanes for _, lanes in shares)
     share = sum(s * lanes for s, lanes in shares) / weight if weight else None
-    return patterns[0].model_copy(update={**added, **optional, "same_address_share": share})
+    kinds: Counter[str] = Counter()
+    for pattern in patterns:
+        kinds.update(pattern.memory_kinds)
+    found = {**added, **optional, "same_address_share": share, "memory_kinds": dict(kinds)}
+    return patterns[0].model_copy(update=found)
 
 
 def memory_bytes(kernel: Kernel) -> float | None:

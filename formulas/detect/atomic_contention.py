@@ -15,6 +15,7 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
 from hipscope.formulas.detect.cas_loops import emulated_at
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
+from hipscope.formulas.detect.memory_kind import lives_where
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn
 from hipscope.formulas.detect.thresholds import THRESHOLDS
@@ -136,8 +137,8 @@ def _finding(
         site,
         share=max(waits, busy),
         message=(
-            f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place} are served one after "
-            f"another: {share_of_line:.0%} of them go to the same cache line{_emulated(site, texts)}"
+            f"{pattern.lanes:,} atomic operations from {waves:,} wave accesses on {place}{lives_where(pattern)} are "
+            f"served one after another: {share_of_line:.0%} of them go to the same cache line{_emulated(site, texts)}"
         ),
         evidence=(
             Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
@@ -197,8 +198,8 @@ def _many_addresses(
             kernel,
             worst,
             total,
-            f"{pattern.lanes:,} atomic operations spread over many addresses{per_access}, each of them a trip to the "
-            f"L2: there are too many, though none is contended{_emulated(worst, texts)}",
+            f"{pattern.lanes:,} atomic operations{lives_where(pattern)} spread over many addresses{per_access}, each a "
+            f"trip to the L2: there are too many, though none is contended{_emulated(worst, texts)}",
             (
                 Evidence(_PER_WAVE, float(pattern.lanes), None, "operations"),
                 *known,

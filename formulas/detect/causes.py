@@ -16,6 +16,7 @@ from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.formulas.detect.dataflow import addressed_by_loads
+from hipscope.formulas.detect.fences import is_fence
 from hipscope.formulas.detect.instruction_mix import (
     is_double,
     is_scratch,
@@ -78,6 +79,10 @@ CAUSES: Mapping[str, Cause] = {
     "bandwidth": Cause(
         "waits for data that move about as fast as the memory can",
         "move fewer bytes: fuse passes over the same data, use smaller types, keep intermediate results on the chip",
+    ),
+    "fences": Cause(
+        "waits until caches are written back to memory or emptied, for a fence or the order of an atomic operation",
+        "fence less often, for fewer waves, or for a narrower scope; relaxed order where no other data are published",
     ),
     "polling": Cause(
         "looks again and again for a result of another wave",
@@ -288,6 +293,8 @@ def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str
         rounds = instruction.hits / number if number else 0.0
         if mnemonic(instruction).startswith("s_"):
             return "start" if rounds < _AGAIN and _is_argument(instruction) else "uniform loads"
+        if is_fence(instruction):
+            return "fences"
         if is_synchronising(instruction):
             return "polling"
         narrow = pattern is not None and pattern.bytes_per_lane <= _NARROW and not full

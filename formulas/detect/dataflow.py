@@ -77,6 +77,16 @@ def _as_mask(operand: str) -> str:
     return "m" + operand[1:] if operand.startswith("s") else operand
 
 
+def written_registers(instruction: Instruction) -> frozenset[str]:
+    """The registers that it gives a value."""
+    return _operands(instruction.text).writes
+
+
+def read_registers(instruction: Instruction) -> frozenset[str]:
+    """The registers whose values it takes."""
+    return _operands(instruction.text).reads
+
+
 def addressed_by_loads(kernel: Kernel) -> frozenset[int]:
     """Loads from global memory whose address another such load brought: indices, lists, trees."""
     around = machine_loops(kernel)

@@ -17,16 +17,19 @@ from hipscope.formulas.detect.atomic_contention import AtomicContention
 from hipscope.formulas.detect.bank_conflict import BankConflict
 from hipscope.formulas.detect.branch_divergence import BranchDivergence
 from hipscope.formulas.detect.diagnose_only import DiagnoseOnly, explain_lines
+from hipscope.formulas.detect.fences import Fences
 from hipscope.formulas.detect.latency_hiding import LatencyHiding
 from hipscope.formulas.detect.launch_config import LaunchConfig, idle_at_this_size
 from hipscope.formulas.detect.launch_overhead import LaunchOverhead
 from hipscope.formulas.detect.load_imbalance import LoadImbalance
 from hipscope.formulas.detect.memory_access import MemoryAccess
+from hipscope.formulas.detect.memory_kind import MemoryKind
 from hipscope.formulas.detect.memory_locality import MemoryLocality
 from hipscope.formulas.detect.plugins import outside_formulas, warn
 from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.register_pressure import RegisterPressure
 from hipscope.formulas.detect.sites import underlined
+from hipscope.formulas.detect.spinning import Spinning
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import estimated_speedup, speedup_limit, usual_speedup
 
@@ -42,6 +45,9 @@ FORMULAS: tuple[Formula, ...] = (
     LaunchConfig(),
     LaunchOverhead(),
     LoadImbalance(),
+    Fences(),
+    MemoryKind(),
+    Spinning(),
 )
 _OLD_PARAMETERS = 3  # self, profile, kernel
 # Has no finding of its own: it says what bounds the kernels in which the others find nothing.

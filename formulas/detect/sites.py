@@ -107,7 +107,7 @@ def launch_of(kernel: Kernel, file: str, texts: SourceTexts) -> Related | None:
     launch = re.compile(
         word + rb"\s*(?:<[^;]*>)?\s*<<<|\bhip(?:Ext)?Launch\w*\s*\((?:[^;]*\W)?" + word,
     )
-    for path in _searched(file, kernel.file or file, texts):
+    for path in searched_files(file, kernel.file or file, texts):
         if name.encode() not in (texts.read(path) or b""):
             continue
         lines = code_lines(texts, path)
@@ -117,7 +117,7 @@ def launch_of(kernel: Kernel, file: str, texts: SourceTexts) -> Related | None:
     return None
 
 
-def _searched(file: str, own: str, texts: SourceTexts) -> Iterator[str]:
+def searched_files(file: str, own: str, texts: SourceTexts) -> Iterator[str]:
     """The two files, then those of the program."""
     yield from dict.fromkeys((file, own))
     yield from (str(path) for path in texts.sources if str(path) not in (file, own))

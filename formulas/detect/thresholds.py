@@ -109,6 +109,11 @@ _ROWS: Mapping[str, Threshold] = {
         "part of the wave time in loads past the caches, from which on waves end as others let them",
         "assumed: a load for a flag or two takes a few per cent; HeCBench bh's sort spends 69 % in them",
     ),
+    "spinning.rounds": Threshold(
+        1.5,
+        "rounds per wave of a loop that only looks for what other waves write",
+        "ours: a look or two find a flag that was set before; fewer rounds than waves are no waiting",
+    ),
     "launchOverhead.launches": Threshold(
         8.0,
         "launches of a kernel from which their number is a finding",

@@ -32,6 +32,7 @@ _DEVICE_SINCE: Mapping[str, Any] = {
     "ceilings": {},
 }
 _OCCUPANCY_SINCE: Mapping[str, Any] = {"next_step": None}
+_MEMORY_SINCE: Mapping[str, Any] = {"memory_kinds": {}}
 _ROOFLINE_SINCE: Mapping[str, Any] = {"ceilings": [], "nearest": None}
 
 
@@ -90,8 +91,12 @@ def _with(record: object, since: Mapping[str, Any]) -> object:
 
 
 def _line(line: object) -> object:
-    """`memory` was an object where there was one way of access, and null where there was none."""
+    """`memory` was an object where there was one way of access, and null where there was none. No kind of
+    memory was told.
+    """
     if not isinstance(line, dict) or "memory" not in line:
         return line
     memory = line["memory"]
-    return {**line, "memory": [] if memory is None else [memory] if isinstance(memory, dict) else memory}
+    ways = [] if memory is None else [memory] if isinstance(memory, dict) else memory
+    changed = [_with(way, _MEMORY_SINCE) for way in ways] if isinstance(ways, list) else ways
+    return {**line, "memory": changed}

@@ -283,6 +283,7 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
                             "lds_conflict_cycles": 3100,
                             "atomic_conflicts": 0,
                             "same_address_share": None,
+                            "memory_kinds": {},
                         }
                     ],
                     "reason_may_be": None,

@@ -205,7 +205,8 @@ class Memory:
     """What one line's accesses of one kind touched, summed over the profiled dispatches.
 
     `lines_needed` cache lines of `line_bytes` bytes would hold what was accessed, `lines_used` were touched; LDS times
-    are in cycles.
+    are in cycles. `memory_kinds` are those of the accesses that went to managed or host memory, or to
+    fine-grained memory of the device.
     """
 
     space: Literal["global", "lds", "scratch", "scalar"]
@@ -224,6 +225,7 @@ class Memory:
     lds_conflict_cycles: float
     atomic_conflicts: float
     same_address_share: float | None
+    memory_kinds: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,118 @@
+"""Fences and wide scopes: waves write the L2 back to memory and empty caches, and wait until that is done.
+
+Takes what a kernel's instructions do to caches, gives a finding per source line whose fences, or whose atomics with
+order, take a part of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
+from hipscope.formulas.detect.sites import Site, finding_at, sites
+from hipscope.formulas.detect.time_at_stake import cost_share
+
+_FENCES = "write-backs and invalidations of caches per wave"
+_INVALIDATES = ("buffer_inv", "buffer_wbinv")
+_ATOMICS = ("global_atomic", "flat_atomic", "buffer_atomic")
+# devices.toml, fence_release_cycles and fence_acquire_cycles
+_PUBLISHED = "A fence for the device takes about 4 us on an MI300X (published; alone and with nothing to write 0.25 us)"
+
+
+class Fences(Formula):
+    """`__threadfence()` in loops, `__threadfence_system()`, atomics of system scope or with order."""
+
+    name: ClassVar[str] = "fences"
+    title: ClassVar[str] = "Fences and wide scopes"
+    objectives: ClassVar[tuple[Objective, ...]] = (Objective(_FENCES, "down"),)
+    remedy: ClassVar[tuple[str, ...]] = (
+        "drop the fence where no other workgroup reads the data before the kernel ends: its end makes all visible",
+        "let one wave of the workgroup fence once, behind `__syncthreads()` and after the loop",
+        "`__threadfence_block()` for what only the workgroup reads",
+        "the narrower scope where the host does not look meanwhile: `__threadfence()`, `__HIP_MEMORY_SCOPE_AGENT`",
+        "`__ATOMIC_RELAXED` where only the atomic's own value counts and no other data are published with it",
+    )
+    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
+    guidance: ClassVar[tuple[str, ...]] = (
+        "In this attempt remove fences whose data nobody reads before the kernel ends, or fence once after the loop.",
+        "In this attempt use relaxed order and agent scope for atomics that publish no other data.",
+    )
+
+    def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
+        """One finding per line, worst first."""
+        return sorted(
+            (_finding(self.name, kernel, site) for site in sites(kernel, is_fence, lambda i: i.latency)),
+            key=lambda f: -f.share,
+        )
+
+    def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
+        """How often each wave writes back or invalidates caches."""
+        number = waves(kernel)
+        if not counts_all(kernel) or not number:
+            return {}
+        return {_FENCES: sum(i.hits for i in kernel.instructions if is_fence(i)) / number}
+
+
+def is_fence(instruction: Instruction) -> bool:
+    """Writes caches back, or invalidates them."""
+    return _writes_back(instruction) or mnemonic(instruction).startswith(_INVALIDATES)
+
+
+def _writes_back(instruction: Instruction) -> bool:
+    return mnemonic(instruction).startswith("buffer_wbl2")
+
+
+def _finding(formula: str, kernel: Kernel, site: Site) -> Finding:
+    number = waves(kernel)
+    back = max((i.hits for i in site.instructions if _writes_back(i)), default=0)
+    emptied = max((i.hits for i in site.instructions if not _writes_back(i)), default=0)
+    times = max(back, emptied)
+    per_wave = f", {times / number:.3g} for each wave" if number and times != number else ""
+    share = cost_share(kernel, site.instructions)
+    return finding_at(
+        formula,
+        kernel,
+        site,
+        share,
+        f"{times:,} {_what(kernel, site)}{per_wave}: {_does(site.instructions)}. {_PUBLISHED}",
+        (
+            Evidence("write-backs of the L2 (buffer_wbl2)", float(back), 0.0, ""),
+            Evidence("invalidations of caches (buffer_inv)", float(emptied), 0.0, ""),
+            *(
+                (Evidence(_FENCES, sum(i.hits for i in site.instructions) / number, 0.0, ""),)
+                if number
+                else ()
+            ),
+            Evidence("wave time for these fences", 100 * share, 0.0, "%"),
+        ),
+    )
+
+
+def _what(kernel: Kernel, site: Site) -> str:
+    """A fence of its own, or the order of an atomic operation, which is a fence on either side of it."""
+    scope = "the system (host and other GPUs)" if any(map(_is_system, site.instructions)) else "the device"
+    places = {i.source[0] for i in site.instructions if i.source}
+    ordered = any(
+        mnemonic(i).startswith(_ATOMICS) and i.source[:1] and i.source[0] in places
+        for i in kernel.instructions
+    )
+    return f"fences for {scope}" + (" that the order of an atomic operation asks for" if ordered else "")
+
+
+def _is_system(instruction: Instruction) -> bool:
+    """`sc0 sc1` on gfx942; gfx90a writes back and invalidates its L2 for the system alone."""
+    text, name = instruction.text, mnemonic(instruction)
+    told = " sc0" in text and " sc1" in text
+    return told or name == "buffer_invl2" or (name == "buffer_wbl2" and " sc" not in text)
+
+
+def _does(instructions: Sequence[Instruction]) -> str:
+    back = any(map(_writes_back, instructions))
+    emptied = any(not _writes_back(i) for i in instructions)
+    stores = "writes the L2's changed lines back to memory (buffer_wbl2) and waits for all stores of its wave"
+    loads = "empties the L1 and drops lines of the L2 that others may have changed (buffer_inv)"
+    return f"each {', '.join([stores] * back + [loads] * emptied)}"
