@@ -6,11 +6,15 @@ here knows about files, LSP or a particular source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Literal, NamedTuple, NewType
+from operator import eq
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NewType, Protocol, overload
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Cycles = NewType("Cycles", float)
 Bytes = NewType("Bytes", int)
@@ -55,6 +59,12 @@ class StallReason(StrEnum):
     PIPE_BUSY = "pipe_busy"
     SLEEP = "sleep"
     OTHER = "other"
+    MEMORY_QUEUE = "memory_queue"
+    MATH_PIPE = "math_pipe"
+    TEXTURE = "texture"
+    FENCE = "fence"
+    NOT_SELECTED = "not_selected"
+    CONSTANT_CACHE = "constant_cache"
 
 
 class Frame(_Record):
@@ -105,15 +115,25 @@ class MemoryPattern(_Record):
     )
 
 
+class Sampled(_Record):
+    """PC samples at one instruction: all, those of waves that did not issue, and why they did not."""
+
+    total: int
+    stalled: int
+    reasons: dict[StallReason, float] = {}
+
+
 class Instruction(_Record):
     """One machine instruction with its totals over all profiled dispatches of its kernel.
 
-    Cycles are summed over waves, as thread trace does: `latency` = `stall` + issue cycles.
+    Cycles are summed over waves, as thread trace does: `latency` = `stall` + issue cycles. Where the kernel was
+    sampled and not traced, both count samples. `samples` stand beside cycles and are never added to them.
     `waited_for` maps the index of a producing instruction to the part of `stall` that was spent waiting for it.
     """
 
     index: int
     address: int
+    code_object: int = 0
     text: str
     source: tuple[Frame, ...] = Field((), description="inline chain, innermost first")
     hits: int = 0
@@ -123,23 +143,89 @@ class Instruction(_Record):
     stalls: dict[StallReason, float] = {}
     waited_for: dict[int, float] = {}
     memory: MemoryPattern | None = None
+    samples: Sampled | None = None
 
 
-class Dispatch(_Record):
-    """One launch of a kernel."""
+class Dispatch(NamedTuple):
+    """One launch of a kernel. `grid` counts work-items, not workgroups; times are whole nanoseconds where measured."""
 
     id: int
-    grid: tuple[int, int, int] = Field(description="work-items, not workgroups")
+    grid: tuple[int, int, int]
     workgroup: tuple[int, int, int]
-    dynamic_lds: int = 0
     start_ns: float
     end_ns: float
+    dynamic_lds: int = 0
     profiled: bool = True
 
     @property
     def time_ns(self) -> float:
         """Duration in nanoseconds; its provenance is that of the Profile."""
-        return self.end_ns - self.start_ns
+        return float(self.end_ns - self.start_ns)
+
+
+class Launches(Sequence[Dispatch]):
+    """Launches of one kernel that lie in columns: each `Dispatch` is made when it is asked for.
+
+    `make` gives those of a slice; `time_ns` is the sum of their durations.
+    """
+
+    def __init__(self, make: Callable[[slice], Iterable[Dispatch]], length: int, time_ns: float) -> None:
+        self._make = make
+        self._length = length
+        self.time_ns = time_ns
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, place: int) -> Dispatch: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Dispatch]: ...
+    def __getitem__(self, place: int | slice) -> Dispatch | Sequence[Dispatch]:
+        if isinstance(place, slice):
+            return tuple(self._make(place))
+        at = range(self._length)[place]
+        return next(iter(self._make(slice(at, at + 1))))
+
+    def __iter__(self) -> Iterator[Dispatch]:
+        return iter(self._make(slice(None)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _as_it_is(value: Any) -> Any:
+    """Objects that no JSON holds."""
+    return value
+
+
+def _launches(value: Any) -> Sequence[Dispatch]:
+    """Launches as they are; those that come from JSON are lists."""
+    if isinstance(value, Launches) or (
+        isinstance(value, tuple) and all(isinstance(d, Dispatch) for d in value)
+    ):
+        return value
+    return tuple(
+        d if isinstance(d, Dispatch) else Dispatch(d[0], tuple(d[1]), tuple(d[2]), *d[3:]) for d in value
+    )
+
+
+CounterKind = Literal["count", "ratio", "level"]
+
+
+class Counted(NamedTuple):
+    """What a kernel's counter covers: how many launches, and their time; None where they have none.
+
+    A `ratio` is the mean over these launches by its own weight, a `count` and a `level` are sums.
+    """
+
+    launches: int
+    time_ns: float | None
+    kind: CounterKind
+    run: int
+    """The pass: counters of one pass are of the same run of the program."""
 
 
 class Resources(_Record):
@@ -159,17 +245,26 @@ class Resources(_Record):
 class Kernel(_Record):
     """One kernel of the program with everything recorded about it.
 
-    `counters` use rocprofv3's names and are sums over the profiled dispatches; a counter that was not recorded
-    is absent. `file`/`line` are the kernel's definition.
+    `counters` use rocprofv3's names and are sums over the launches that `counted` says; a ratio is their mean by its
+    own weight. One that was not recorded, or a ratio without its weight, is absent. `file`/`line` are the kernel's
+    definition.
     """
 
     name: KernelName
     mangled: str
     file: str | None = None
     line: int | None = None
-    dispatches: tuple[Dispatch, ...]
+    dispatches: Annotated[Sequence[Dispatch], PlainValidator(_launches), PlainSerializer(list)]
     resources: Resources
     counters: dict[str, float] = {}
+    counted: Annotated[
+        Mapping[str, Counted],
+        PlainValidator(lambda v: {k: Counted(*c) for k, c in v.items()}),
+        PlainSerializer(dict),
+    ] = Field(
+        default_factory=dict,
+        description="of measured counters, what each covers; empty: all profiled launches",
+    )
     instructions: tuple[Instruction, ...] = ()
     partial: str | None = Field(None, description="why the record does not cover all dispatches, if so")
     sampled: bool = Field(False, description="latency and stall count samples, not cycles")
@@ -184,7 +279,20 @@ class Kernel(_Record):
     @property
     def time_ns(self) -> float:
         """Summed duration of all dispatches in nanoseconds."""
+        if isinstance(self.dispatches, Launches):
+            return self.dispatches.time_ns
         return sum(d.time_ns for d in self.dispatches)
+
+    def rate(self, name: str) -> float | None:
+        """A counter per nanosecond of the launches that it was counted on; None for a ratio, or without time."""
+        value, counted = self.counters.get(name), self.counted.get(name)
+        if value is None or (counted is not None and counted.kind == "ratio"):
+            return None
+        if counted is None:
+            time_ns: float | None = sum(d.time_ns for d in self.dispatches if d.profiled)
+        else:
+            time_ns = counted.time_ns
+        return value / time_ns if time_ns else None
 
 
 class DeviceLayout(NamedTuple):
@@ -303,6 +411,29 @@ class Fault(_Record):
     source: tuple[Frame, ...] = ()
 
 
+class Tables(Protocol):
+    """The columns of a capture as pandas frames, made when they are asked for. Missing values are NA."""
+
+    @property
+    def launches(self) -> DataFrame:
+        """A row per launch: kernel, agent, queue, stream, process, thread, correlation, times, sizes, registers."""
+
+    @property
+    def counters(self) -> DataFrame:
+        """A row per counter and launch of a pass: kernel, launch, run, counter, value."""
+
+    @property
+    def samples(self) -> DataFrame:
+        """A row per kernel and instruction that was sampled: total, stalled, and a column per reason."""
+
+    @property
+    def traced(self) -> DataFrame:
+        """A row per kernel and instruction that was traced: hits, latency, stall, idle cycles by reason."""
+
+    def events(self, kind: str) -> DataFrame:
+        """API calls, copies, allocations or markers, as the capture has them."""
+
+
 class Profile(_Record):
     """One capture, read and joined. Kernels are sorted by time, longest first."""
 
@@ -321,6 +452,12 @@ class Profile(_Record):
     )
     tool: str = Field("", description="the tool and version that recorded it")
     source_note: str | None = Field(None, description="why a GPU of this machine was not used, if so")
+    devices: tuple[Device, ...] = Field(
+        (), description="all GPUs of the capture; `device` is that of the kernels"
+    )
+    tables: Annotated[Tables | None, PlainValidator(_as_it_is)] = Field(
+        None, exclude=True, repr=False, description="launches, counters, samples and events as frames"
+    )
     captures: tuple[CaptureFile, ...] = Field((), description="the files that it was read from, or not")
     parts: tuple[RunPart, ...] = Field((), description="runs, processes and GPUs, where it is of several")
     notes: tuple[str, ...] = Field(

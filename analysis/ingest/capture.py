@@ -1,37 +1,38 @@
-"""From the files of a capture directory to one `Profile`.
+"""From the files of a capture to one `Profile`.
 
-Takes a directory that rocprofv3, rocprofiler-compute or our own emulator wrote; gives device, kernels, launches,
-counters, instructions and resources joined by kernel. Whatever a capture lacks is missing in the Profile too.
+Takes folders or files that rocprofv3, rocprofiler-compute, Omniprobe, Nsight Compute or our own emulator wrote; gives
+device, kernels, launches, counters, instructions and resources joined by kernel. Whatever a capture lacks is missing
+in the Profile too; whatever was not read has its line in `captures`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
 from typing import Any
 
-from hipscope.analysis.devices import DeviceFacts, device_of, find_device
+import numpy as np
+
+from hipscope.analysis.devices import DeviceFacts, device_of, find_device, with_measured
 from hipscope.analysis.errors import HipscopeError, UsageError
-from hipscope.analysis.ingest.agents import Agent, find_agent, read_agents
-from hipscope.analysis.ingest.launches import (
-    CounterTable,
-    Launch,
-    join_counters,
-    launches_of_passes,
-    read_counters,
-    read_kernel_trace,
-    read_stats,
-)
-from hipscope.analysis.ingest.pc_samples import read_samples
-from hipscope.analysis.ingest.tables import read_header
-from hipscope.analysis.ingest.traces import Trace, TracedInstruction, read_trace
+from hipscope.analysis.ingest.capture_tables import CaptureTables
+from hipscope.analysis.ingest.counters import KernelCounters, join_counters, rows_by_kernel
+from hipscope.analysis.ingest.formats.agents import Agent, find_agent
+from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts
+from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace
+from hipscope.analysis.ingest.instructions import merged_instructions
+from hipscope.analysis.ingest.reading import put_together, read_found
+from hipscope.analysis.ingest.recognise import CODE_OBJECT, MEMORY_ANALYSIS, SIDECAR, FoundFile, scan
+from hipscope.analysis.ingest.snapshots import Snapshots
 from hipscope.analysis.metrics.line_costs import is_foreign
-from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.metrics.producers import with_producers
-from hipscope.analysis.metrics.stalls import add_stalls
 from hipscope.analysis.profile import (
+    CaptureFile,
     Device,
     Dispatch,
     Fault,
@@ -39,7 +40,7 @@ from hipscope.analysis.profile import (
     Instruction,
     Kernel,
     KernelName,
-    MemoryPattern,
+    Launches,
     Profile,
     ProgramRun,
     Provenance,
@@ -51,68 +52,69 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.code_object import KernelMetadata, code_object_metadata
 from hipscope.emulator.symbolize import demangle
 
-_NO_SHAPE = (0, 0, 0)
-
-
-def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Profile:
-    """The Profile of captures that belong together. Raises `UsageError` when nothing in them can be read."""
-    (path,) = paths
-    return read_capture(path, texts)
+_UNKNOWN_KERNEL = "(unknown kernel)"
+_FEW = 256  # launches of a kernel that are made at once; more are made when they are asked for
+_ARCH = re.compile(r"(gfx\w+?)_code_object_id_\d+\.out$")
+_MEASURED = "roofline.csv of the capture"
+_SCHEMA = "hipscope.capture/1"
 
 
 def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
-    """The Profile of a capture; `texts` are those that its program was built from.
+    """The Profile of one capture directory; `texts` are those that its program was built from.
 
     Raises `UsageError` when there is nothing in it that can be read.
     """
     if not directory.is_dir():
         raise UsageError(f"{directory}: no such directory")
-    files = _recognise(directory)
-    sidecar = _read_sidecar(directory / "hipscope.json")
-    passes = [table for path in files.counters for table in read_counters(path)]
-    launches = _launches(files, passes)
-    traces = [*_read_traces(directory), *(t for path in files.samples for t in read_samples(path, launches))]
-    if not launches and not traces and not sidecar.get("faults"):
-        raise UsageError(
-            f"{directory}: no profile in this directory",
-            "expected rocprofv3 output: a kernel trace, counters or a decoded thread trace",
-        )
-    names = _Names(sidecar, traces, launches)
-    counters, _ = join_counters(launches, passes)
-    metadata = _metadata(directory)
-    agents = [agent for path in files.agents for agent in read_agents(path)]
-    device = _device(sidecar, agents, launches)
-    sources = _Sources(directory, texts or SourceTexts())
-    # Grouped once: a program may have hundreds of kernels and thousands of launches.
-    traces_of: dict[str, list[Trace]] = {}
-    for trace in traces:
-        traces_of.setdefault(names.of_trace(trace), []).append(trace)
-    launches_of: dict[str, list[Launch]] = {}
-    for launch in launches:
-        launches_of.setdefault(launch.kernel, []).append(launch)
-    notes = _LaunchNotes.of(sidecar)
-    kernels = [
-        _kernel(
-            name,
-            names.mangled.get(name, name),
-            launches_of.get(name, []),
-            traces_of.get(name, []),
-            counters.get(name, {}),
-            metadata,
-            notes,
-            sources,
-        )
-        for name in names.kernels
-    ]
+    return read_captures([directory], texts)
+
+
+def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Profile:
+    """The Profile of captures that belong together: folders, or files.
+
+    Raises `UsageError` when nothing in them can be read.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or directory")
+    items = scan(paths)
+    sidecar, damage = _sidecar(items)
+    emulated = sidecar.get("source") == Source.EMULATOR
+    if emulated:  # the side-car has what it says, and more
+        items = [i for i in items if i.format != MEMORY_ANALYSIS]
+    read, lines = read_found(items)
+    together = put_together(read)
+    if not len(together.launches) and not together.whole.traces and not sidecar.get("faults"):
+        raise _nothing(paths, lines)
+    names = _Names(sidecar, together.whole, together.launches)
+    launches = names.renamed(together.launches)
+    counters = join_counters(
+        launches, [names.renamed_pass(c) for c in together.whole.counters], together.whole.kinds
+    )
+    builder = _Builder(
+        launches=launches,
+        rows=rows_by_kernel(launches),
+        traces=names.traces_by_kernel(),
+        counters=counters.kernels,
+        metadata=_metadata(items),
+        notes=_LaunchNotes.of(sidecar),
+        sources=_Sources(Snapshots.below(paths), texts or SourceTexts()),
+        measured=not emulated,
+    )
+    kernels = [builder.kernel(name, names.mangled.get(name, name)) for name in names.kernels]
     kernels.sort(key=lambda kernel: (-kernel.time_ns, kernel.name))
-    program = sidecar.get("program") or {}
+    device, devices = _devices(sidecar, together.whole, launches, items)
+    tables = CaptureTables(launches, counters.passes, kernels, together.whole.events)
+    program = sidecar.get("program")
+    program = program if isinstance(program, dict) else {}
+    modelled = Provenance.MODELLED if damage else Provenance.MEASURED
     return Profile(
         source=Source(sidecar.get("source", Source.RECORDED)),
-        provenance=Provenance(sidecar.get("provenance", Provenance.MEASURED)),
+        provenance=Provenance(sidecar.get("provenance", modelled)),
         device=device,
         kernels=tuple(kernels),
         program=ProgramRun(
-            command=tuple(program.get("command", ())),
+            command=tuple(program.get("command", together.whole.command)),
             exit_code=program.get("exit_code"),
             output=program.get("output", ""),
         ),
@@ -120,91 +122,135 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
         partial=sidecar.get("partial"),
         warnings=tuple(sidecar.get("warnings", ())),
         untimed=sidecar.get("untimed", {}),
-        tool=sidecar.get("tool", ""),
+        tool=sidecar.get("tool", together.whole.tool),
+        devices=devices,
+        tables=tables,
+        captures=tuple(lines),
+        parts=together.parts,
+        notes=(*together.notes, *names.lost, *counters.lost, *damage),
     )
 
 
-@dataclass
-class _Files:
-    """The tables of a capture by what they hold."""
-
-    traces: list[Path] = field(default_factory=list)
-    counters: list[Path] = field(default_factory=list)
-    agents: list[Path] = field(default_factory=list)
-    samples: list[Path] = field(default_factory=list)
-    stats: list[Path] = field(default_factory=list)
-
-
-def _recognise(directory: Path) -> _Files:
-    files = _Files()
-    for path in sorted(directory.rglob("*.csv")):
-        header = set(read_header(path))
-        if {"Counter_Name", "Counter_Value", "Dispatch_Id"} <= header:
-            files.counters.append(path)
-        elif {"Kind", "Kernel_Name", "Start_Timestamp"} <= header:
-            files.traces.append(path)
-        elif {"Agent_Type", "Gfx_Target_Version"} <= header:
-            files.agents.append(path)
-        elif {"Sample_Timestamp", "Instruction_Comment"} <= header:
-            files.samples.append(path)
-        elif {"Name", "Calls", "TotalDurationNs"} <= header and path.stem.endswith("kernel_stats"):
-            files.stats.append(path)
-    return files
+def _nothing(paths: Sequence[Path], lines: Sequence[CaptureFile]) -> UsageError:
+    where = ", ".join(str(p) for p in paths)
+    why = [
+        f"{Path(line.path).name}: {line.why or f'{line.format}, in which no kernel is launched'}"
+        for line in lines
+        if line.why or line.read
+    ]
+    return UsageError(
+        f"{where}: no profile in this directory"
+        if len(paths) == 1 and paths[0].is_dir()
+        else f"{where}: no profile",
+        "; ".join(why[:3])
+        or "expected rocprofv3 output: a kernel trace, counters, a decoded thread trace, or rocpd",
+    )
 
 
-def _launches(files: _Files, passes: Sequence[CounterTable]) -> list[Launch]:
-    """The launches of one run. Every counter pass is a run of its own and writes a trace of its own."""
-    with_counters = {path.parent for path in files.counters}
-    folders = dict.fromkeys(path.parent for path in files.traces)
-    if folders:
-        best = next((folder for folder in folders if folder not in with_counters), next(iter(folders)))
-        launches: list[Launch] = []
-        for path in (p for p in files.traces if p.parent == best):
-            launches.extend(read_kernel_trace(path))
-        return launches
-    if passes:
-        return launches_of_passes(passes)
-    return [launch for path in files.stats[:1] for launch in read_stats(path)]
-
-
-def _read_traces(directory: Path) -> list[Trace]:
-    folders = sorted(path.parent for path in directory.rglob("code.json"))
-    return [trace for folder in folders if (trace := read_trace(folder)) is not None]
-
-
-def _read_sidecar(path: Path) -> Mapping[str, Any]:
-    try:
-        data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not valid JSON") from error
-    schema = data.get("schema")
-    if schema != "hipscope.capture/1":
-        raise UsageError(f"{path}: unknown schema {schema!r}", "was it written by a newer hipscope?")
-    return data
+def _sidecar(items: Sequence[FoundFile]) -> tuple[Mapping[str, Any], list[str]]:
+    """What our own profilers wrote beside the capture, and what is wrong with it."""
+    for item in items:
+        if item.path.name != "hipscope.json":
+            continue
+        try:
+            data = json.loads(item.path.read_text(encoding="utf-8"))
+            if not isinstance(data, dict):
+                raise ValueError("no object")
+        except (OSError, ValueError, RecursionError):
+            return {}, [
+                f"{item.path} is damaged: whether times are measured is not known, so they count as modelled"
+            ]
+        schema = data.get("schema")
+        if schema == _SCHEMA:
+            return data, []
+        if item.format == SIDECAR or "schema" in data:
+            raise UsageError(f"{item.path}: unknown schema {schema!r}", "was it written by a newer hipscope?")
+    return {}, []
 
 
 class _Names:
     """Demangled kernel names, which the tables use, with the mangled names that traces and code objects use."""
 
-    def __init__(
-        self, sidecar: Mapping[str, Any], traces: Iterable[Trace], launches: Iterable[Launch]
-    ) -> None:
-        self.mangled: dict[str, str] = {k["name"]: k["mangled"] for k in sidecar.get("kernels", ())}
-        self._by_dispatch = {launch.id: launch.kernel for launch in launches}
-        launched = dict.fromkeys(self._by_dispatch.values())
-        for trace in traces:
+    def __init__(self, sidecar: Mapping[str, Any], whole: Recorded, launches: LaunchColumns) -> None:
+        self.mangled: dict[str, str] = {}
+        for kernel in sidecar.get("kernels", ()):
+            self.mangled[kernel["name"]] = kernel["mangled"]
+        self._known = [n for n in launches.kernel.names if n]
+        self._spelled = self._spellings()
+        for name, mangled in whole.mangled.items():
+            self.mangled.setdefault(self._spelled.get(name, name), mangled)
+        for raw, name in self._spelled.items():
+            if raw.startswith("_Z") and raw != name:
+                self.mangled.setdefault(name, raw)
+        self._by_dispatch = {
+            int(number): launches.kernel.names[int(code)]
+            for number, code in zip(launches.id, launches.kernel.codes, strict=True)
+        } if whole.traces else {}  # fmt: skip
+        self.lost: list[str] = []
+        self._traces: dict[str, list[Trace]] = {}
+        launched = dict.fromkeys(
+            self._spelled.get(launches.kernel.names[c], "") for c in _first_codes(launches)
+        )
+        unknown = 0
+        for trace in whole.traces:
             name = self.of_trace(trace)
+            if not name and trace.instructions:
+                unknown += sum(i.samples.total for i in trace.instructions if i.samples)
+                name = _UNKNOWN_KERNEL if not launched else ""
+            if not name:
+                continue
             launched.setdefault(name)
+            self._traces.setdefault(name, []).append(trace)
             if trace.mangled and name in (trace.kernel, demangle(trace.mangled), trace.mangled):
                 self.mangled.setdefault(name, trace.mangled)
+        if unknown:
+            self.lost.append(f"{unknown} PC samples belong to no launch of the capture")
         self.kernels = tuple(name for name in launched if name)
 
+    def traces_by_kernel(self) -> Mapping[str, Sequence[Trace]]:
+        """The traces of each kernel."""
+        return self._traces
+
     def of_trace(self, trace: Trace) -> str:
-        """The kernel that a trace belongs to: by its launch, else by the label in the trace."""
+        """The kernel of a trace: by its label where launches have that name, else by its launch, else by its label."""
+        own = [trace.kernel, demangle(trace.mangled) if trace.mangled else "", trace.mangled]
+        known = next((self._spelled[n] for n in own if n and n in self._spelled), None)
         by_launch = self._by_dispatch.get(trace.dispatch) if trace.dispatch is not None else None
-        return by_launch or trace.kernel or demangle(trace.mangled)
+        return known or self._spelled.get(by_launch or "", by_launch or "") or own[0] or own[1]
+
+    def renamed(self, launches: LaunchColumns) -> LaunchColumns:
+        """The launches under one spelling of each name."""
+        return LaunchColumns(self._one(launches.kernel), launches.agent, launches.whole)
+
+    def renamed_pass(self, columns: Any) -> Any:
+        """A pass under one spelling of each kernel's name."""
+        return type(columns)(self.renamed(columns.launches), columns.launch, columns.name, columns.value)
+
+    def _one(self, names: Texts) -> Texts:
+        spelled = [self._spelled.get(n) or self._shortened(n) for n in names.names]
+        if list(names.names) == spelled:
+            return names
+        places: dict[str, int] = {}
+        moved = np.array([places.setdefault(n, len(places)) for n in spelled], dtype=np.int64)
+        return Texts(moved[names.codes] if len(moved) else names.codes, tuple(places))
+
+    def _spellings(self) -> dict[str, str]:
+        """Every name that is known, and the one that it is shown under: demangled, as long as it is there."""
+        whole = {n: demangle(n) if n.startswith("_Z") else n for n in self._known}
+        return {**{n: n for n in whole.values()}, **whole}
+
+    def _shortened(self, name: str) -> str:
+        """The launched kernel that a truncated or mangled name means, if there is just one."""
+        if name.startswith("_Z") and (found := self._spelled.get(demangle(name))):
+            return found
+        meant = {n for n in self._spelled.values() if base_name(n) == name or base_name(name) == n}
+        return meant.pop() if len(meant) == 1 else name
+
+
+def _first_codes(launches: LaunchColumns) -> list[int]:
+    """The codes of kernels in the order in which they are launched first."""
+    codes, first = np.unique(launches.kernel.codes, return_index=True)
+    return [int(c) for c in codes[np.argsort(first)]]
 
 
 @dataclass(frozen=True)
@@ -224,61 +270,122 @@ class _LaunchNotes:
         stopped = {int(i): (int(done), int(of)) for i, (done, of) in sidecar.get("stopped", {}).items()}
         return cls(frozenset(sidecar.get("unprofiled", ())), sizes, stopped)
 
-    def gaps(self, launches: Sequence[Launch], damaged: int) -> str | None:
+    def gaps(self, numbers: Iterable[int], damaged: int, all_launches: int) -> str | None:
         """What a kernel's record does not cover: `damaged` launches, and the rest of those that were stopped."""
-        gaps = [f"{damaged} of {len(launches)} launches have damaged time stamps"] if damaged else []
+        gaps = [f"{damaged} of {all_launches} launches have damaged time stamps"] if damaged else []
         gaps += [
-            f"launch {launch.id} was stopped after {done} of {of} workgroups; its time and counts are extrapolated"
-            for launch in launches
-            if launch.id in self.stopped
-            for done, of in [self.stopped[launch.id]]
+            f"launch {number} was stopped after {done} of {of} workgroups; its time and counts are extrapolated"
+            for number in (numbers if self.stopped else ())
+            if number in self.stopped
+            for done, of in [self.stopped[number]]
         ]
         return "; ".join(gaps) or None
 
 
-def _kernel(
-    name: str,
-    mangled: str,
-    launches: Sequence[Launch],
-    traces: Sequence[Trace],
-    counters: Mapping[str, float],
-    metadata: Mapping[str, KernelMetadata],
-    notes: _LaunchNotes,
-    sources: _Sources,
-) -> Kernel:
-    dispatches = tuple(
-        Dispatch(
-            id=launch.id,
-            grid=launch.grid or _NO_SHAPE,
-            workgroup=launch.workgroup or _NO_SHAPE,
-            dynamic_lds=notes.dynamic_lds.get(launch.id, 0),
-            start_ns=float(launch.start_ns or 0),
-            end_ns=float(launch.end_ns or 0),
-            profiled=launch.id not in notes.unprofiled,
+@dataclass(frozen=True)
+class _Builder:
+    """Makes one kernel after the other from what was joined."""
+
+    launches: LaunchColumns
+    rows: Mapping[str, Integers]
+    traces: Mapping[str, Sequence[Trace]]
+    counters: Mapping[str, KernelCounters]
+    metadata: Mapping[str, KernelMetadata]
+    notes: _LaunchNotes
+    sources: _Sources
+    measured: bool
+
+    def kernel(self, name: str, mangled: str) -> Kernel:
+        """Everything that is known of it."""
+        rows = self.rows.get(name, np.zeros(0, dtype=np.int64))
+        timed = rows[self.launches.timed[rows]]
+        traces = self.traces.get(name, ())
+        dispatches = self._dispatches(timed)
+        instructions, sampled = merged_instructions(traces)
+        file, line = self.sources.definition(name, instructions)
+        if file is not None and line is not None and not is_foreign(file):
+            instructions = _anchored(instructions, Frame(file=file, line=line, function=base_name(name)))
+        counters = self.counters.get(name, KernelCounters())
+        gaps = self.notes.gaps(self.launches.id[rows].tolist(), len(rows) - len(timed), len(rows))
+        untraced = [note for trace in traces if not trace.instructions for note in trace.notes]
+        kernel = Kernel(
+            name=KernelName(name),
+            mangled=mangled,
+            file=file,
+            line=line,
+            dispatches=dispatches,
+            resources=self._resources(rows, self.metadata.get(mangled), dispatches),
+            counters=counters.values,
+            counted=counters.counted if self.measured else {},
+            instructions=instructions,
+            partial="; ".join([*([gaps] if gaps else []), *untraced]) or None,
+            sampled=sampled,
+            bound_by=_bound_by(traces, dispatches),
+            busy=_busy(traces, dispatches),
         )
-        for launch in launches
-        if launch.timed
-    )
-    instructions = _merge(traces)
-    file, line = sources.definition(name, instructions)
-    if file is not None and line is not None and not is_foreign(file):
-        instructions = _anchored(instructions, Frame(file=file, line=line, function=base_name(name)))
-    kernel = Kernel(
-        name=KernelName(name),
-        mangled=mangled,
-        file=file,
-        line=line,
-        dispatches=dispatches,
-        resources=_resources(launches, metadata.get(mangled), dispatches),
-        counters=dict(counters),
-        instructions=instructions,
-        partial=notes.gaps(launches, len(launches) - len(dispatches)),
-        sampled=any(trace.sampled for trace in traces),
-        bound_by=_bound_by(traces, dispatches),
-        busy=_busy(traces, dispatches),
-    )
-    # The emulator has followed each wave; a GPU's samples and traces say where waves waited, not for what.
-    return kernel if kernel.bound_by else with_producers(kernel)
+        # The emulator has followed each wave; a GPU's samples and traces say where waves waited, not for what.
+        return kernel if kernel.bound_by else with_producers(kernel)
+
+    def _dispatches(self, rows: Integers) -> Sequence[Dispatch]:
+        if len(rows) <= _FEW:
+            return tuple(self._made(rows))
+        whole = self.launches.whole
+        total = float((whole["end"][rows] - whole["start"][rows]).sum())
+        return Launches(lambda part: self._made(rows[part]), len(rows), total)
+
+    def _made(self, rows: Integers) -> Iterator[Dispatch]:
+        columns, notes = self.launches, self.notes
+        numbers = columns.id[rows].tolist()
+        dynamic = columns.dynamic_lds[rows]
+        told = np.where(dynamic == MISSING, 0, dynamic).tolist()
+        if notes.dynamic_lds:
+            told = [notes.dynamic_lds.get(number, 0) for number in numbers]
+        profiled: Iterable[bool] = repeat(True)
+        if notes.unprofiled:
+            profiled = [number not in notes.unprofiled for number in numbers]
+        starts, ends = columns.start[rows].tolist(), columns.end[rows].tolist()
+        made = zip(
+            numbers, columns.sizes(rows, "grid"), columns.sizes(rows, "workgroup"), starts, ends, told, profiled,
+            strict=False,
+        )  # fmt: skip
+        return map(Dispatch._make, made)
+
+    def _resources(
+        self, rows: Integers, metadata: KernelMetadata | None, dispatches: Sequence[Dispatch]
+    ) -> Resources:
+        """From the code object where there is one, else from the trace's columns."""
+        told = self.launches.dynamic_lds[rows]
+        most = int(told.max()) if len(told) and not self.notes.dynamic_lds else 0
+        dynamic = (
+            max((d.dynamic_lds for d in dispatches), default=0) if self.notes.dynamic_lds else max(0, most)
+        )
+        if metadata is not None:
+            return Resources(
+                # The note counts both kinds where they share one register file.
+                vgprs=metadata.vgprs - metadata.agprs,
+                agprs=metadata.agprs,
+                sgprs=metadata.sgprs,
+                lds_bytes=metadata.lds + dynamic,
+                scratch_bytes=metadata.scratch,
+                vgpr_spills=metadata.vgpr_spills,
+                sgpr_spills=metadata.sgpr_spills,
+                max_workgroup_size=metadata.max_flat_workgroup_size,
+                wave_size=metadata.wavefront_size,
+            )
+        known = rows[self.launches.vgprs[rows] != MISSING]
+        if not len(known):
+            known = rows[self.launches.static_lds[rows] != MISSING]
+        if not len(known):
+            return Resources()
+        first = int(known[0])
+        lds = self.launches.cell(first, "static_lds")
+        return Resources(
+            vgprs=self.launches.cell(first, "vgprs"),
+            agprs=self.launches.cell(first, "agprs"),
+            sgprs=self.launches.cell(first, "sgprs"),
+            lds_bytes=None if lds is None else lds + dynamic,
+            scratch_bytes=self.launches.cell(first, "scratch"),
+        )
 
 
 def _anchored(instructions: Sequence[Instruction], kernel: Frame) -> tuple[Instruction, ...]:
@@ -297,14 +404,16 @@ def _anchored(instructions: Sequence[Instruction], kernel: Frame) -> tuple[Instr
 
 def _bound_by(traces: Sequence[Trace], dispatches: Sequence[Dispatch]) -> str | None:
     """What limits the longest of the traced launches."""
-    times = {dispatch.id: dispatch.time_ns for dispatch in dispatches}
     known = [trace for trace in traces if trace.bound_by]
+    times = {dispatch.id: dispatch.time_ns for dispatch in dispatches} if known else {}
     longest = max(known, key=lambda t: times.get(t.dispatch or 0, 0.0), default=None)
     return longest.bound_by if longest is not None else None
 
 
 def _busy(traces: Sequence[Trace], dispatches: Sequence[Dispatch]) -> dict[str, float]:
     """How busy each unit was over the traced launches, by their times."""
+    if not any(trace.busy for trace in traces):
+        return {}
     times = {dispatch.id: dispatch.time_ns for dispatch in dispatches}
     known = [(trace.busy, times.get(trace.dispatch or 0, 0.0)) for trace in traces if trace.busy]
     total = sum(time for _, time in known)
@@ -314,105 +423,54 @@ def _busy(traces: Sequence[Trace], dispatches: Sequence[Dispatch]) -> dict[str, 
     }
 
 
-def _merge(traces: Sequence[Trace]) -> tuple[Instruction, ...]:
-    """One list over all traced launches of a kernel, in address order."""
-    merged: dict[tuple[int, int, str], list[TracedInstruction]] = {}
-    keys: list[dict[int, tuple[int, int, str]]] = []
-    for trace in traces:
-        of_line = {}
-        for instruction in trace.instructions:
-            # Samples without addresses differ by their text and position.
-            place = instruction.text + repr(instruction.source) if not instruction.address else ""
-            key = (instruction.code_object, instruction.address, place)
-            of_line[instruction.line] = key
-            merged.setdefault(key, []).append(instruction)
-        keys.append(of_line)
-    index = {key: number for number, key in enumerate(sorted(merged))}
-    waited: dict[int, dict[int, float]] = {}
-    for trace, of_line in zip(traces, keys, strict=True):
-        for instruction in trace.instructions:
-            into = waited.setdefault(index[of_line[instruction.line]], {})
-            for line, cycles in instruction.waited_for.items():
-                if line in of_line:
-                    producer = index[of_line[line]]
-                    into[producer] = into.get(producer, 0.0) + cycles
-    return tuple(
-        Instruction(
-            index=number,
-            address=merged[key][0].address,
-            text=merged[key][0].text,
-            source=merged[key][0].source,
-            hits=sum(i.hits for i in merged[key]),
-            lanes=sum(i.lanes for i in merged[key]),
-            latency=sum(i.latency for i in merged[key]),
-            stall=sum(i.stall for i in merged[key]),
-            stalls=add_stalls(i.stalls for i in merged[key]),
-            waited_for=waited[number],
-            memory=_memory(merged[key]),
-        )
-        for key, number in index.items()
-    )
-
-
-def _memory(parts: Sequence[TracedInstruction]) -> MemoryPattern | None:
-    patterns = [part.memory for part in parts if part.memory is not None]
-    return sum_patterns(patterns) if patterns else None
-
-
-def _resources(
-    launches: Sequence[Launch], metadata: KernelMetadata | None, dispatches: Sequence[Dispatch]
-) -> Resources:
-    """From the code object where there is one, else from the trace's columns."""
-    dynamic = max((d.dynamic_lds for d in dispatches), default=0)
-    if metadata is not None:
-        return Resources(
-            # The note counts both kinds where they share one register file.
-            vgprs=metadata.vgprs - metadata.agprs,
-            agprs=metadata.agprs,
-            sgprs=metadata.sgprs,
-            lds_bytes=metadata.lds + dynamic,
-            scratch_bytes=metadata.scratch,
-            vgpr_spills=metadata.vgpr_spills,
-            sgpr_spills=metadata.sgpr_spills,
-            max_workgroup_size=metadata.max_flat_workgroup_size,
-            wave_size=metadata.wavefront_size,
-        )
-    first = next((launch for launch in launches if launch.vgprs is not None), None)
-    if first is None:
-        return Resources()
-    return Resources(
-        vgprs=first.vgprs,
-        agprs=first.agprs,
-        sgprs=first.sgprs,
-        lds_bytes=None if first.lds is None else first.lds + dynamic,
-        scratch_bytes=first.scratch,
-    )
-
-
-def _metadata(directory: Path) -> dict[str, KernelMetadata]:
+def _metadata(items: Sequence[FoundFile]) -> dict[str, KernelMetadata]:
     """What the code objects of the capture say about their kernels, by mangled name."""
     found: dict[str, KernelMetadata] = {}
-    for path in sorted(directory.rglob("*code_object_id_*.out")):
+    for item in items:
+        if item.format != CODE_OBJECT:
+            continue
         try:
-            kernels = code_object_metadata(path)
-        except HipscopeError:
+            kernels = code_object_metadata(item.path)
+        except (HipscopeError, *DAMAGE, OSError):
             continue  # the driver's own blit kernels, or a cut file: their resources stay unknown
         found.update({kernel.symbol.removesuffix(".kd"): kernel for kernel in kernels})
     return found
 
 
-def _device(sidecar: Mapping[str, Any], agents: Sequence[Agent], launches: Sequence[Launch]) -> Device:
+def _devices(
+    sidecar: Mapping[str, Any], whole: Recorded, launches: LaunchColumns, items: Sequence[FoundFile]
+) -> tuple[Device, tuple[Device, ...]]:
+    """The GPU of most of the time, and all GPUs that have launches."""
     if "device" in sidecar and sidecar.get("source") == Source.EMULATOR:
-        return find_device(str(sidecar["device"]))
-    agent = find_agent(agents, launches[0].agent if launches else "")
-    return device_of(DeviceFacts() if agent is None else agent.facts)
+        device = find_device(str(sidecar["device"]))
+        return device, (device,)
+    time = np.where(launches.timed, launches.end - launches.start, 0).astype(np.float64)
+    of_agent = np.bincount(launches.agent.codes, weights=time, minlength=max(1, len(launches.agent.names)))
+    references = [
+        launches.agent.names[i] for i in np.argsort(-of_agent, kind="stable") if len(launches.agent.names)
+    ]
+    agents = [find_agent(whole.agents, reference) for reference in references or [""]]
+    devices: list[Device] = []
+    for agent in agents:
+        if (device := _device(agent, whole, items)) not in devices:
+            devices.append(device)
+    return devices[0], tuple(devices)
+
+
+def _device(agent: Agent | None, whole: Recorded, items: Sequence[FoundFile]) -> Device:
+    if agent is None:
+        archs = {m[1] for i in items if (m := _ARCH.search(i.path.name))}
+        device = device_of(DeviceFacts(arch=archs.pop() if len(archs) == 1 else None))
+    else:
+        device = device_of(agent.facts)
+    return with_measured(device, whole.ceilings, _MEASURED) if whole.ceilings else device
 
 
 class _Sources:
     """Finds where kernels are defined; a file that is not on this machine may have a copy in the capture."""
 
-    def __init__(self, directory: Path, texts: SourceTexts) -> None:
-        self._directory = directory
+    def __init__(self, snapshots: Snapshots, texts: SourceTexts) -> None:
+        self._snapshots = snapshots
         self._texts = texts
         self._known: dict[tuple[str, str], int | None] = {}
 
@@ -433,22 +491,8 @@ class _Sources:
         return file, self._known[key] or first
 
     def _lines(self, file: str) -> Sequence[bytes]:
-        copy = _copy(self._directory, file) if self._texts.read(file) is None else None
+        copy = self._snapshots.copy_of(file) if self._texts.read(file) is None else None
         return self._texts.lines(copy or file)
-
-
-def _copy(directory: Path, file: str) -> Path | None:
-    """The copy of a source that the trace made, found through its snapshots.json."""
-    for snapshots in sorted(directory.rglob("snapshots.json")):
-        try:
-            branch = json.loads(snapshots.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        for part in PurePosixPath(file).parts:
-            branch = branch.get(part) if isinstance(branch, dict) else None
-        if isinstance(branch, str):
-            return snapshots.parent / branch
-    return None
 
 
 def _fault(data: Mapping[str, Any]) -> Fault:

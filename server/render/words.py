@@ -23,6 +23,12 @@ REASONS: Mapping[str, tuple[str, str]] = {
     "pipe_busy": ("pipe busy", "the execution unit was still busy"),
     "sleep": ("sleep", "waits in s_sleep"),
     "other": ("other", "none of the named reasons"),
+    "memory_queue": ("memory queue", "the queue to the memory units is full"),
+    "math_pipe": ("math pipe", "its arithmetic pipe is taken by other waves"),
+    "texture": ("texture", "waits for the texture unit"),
+    "fence": ("fence", "waits until its stores are visible to others"),
+    "not_selected": ("not selected", "another wave of the SIMD was chosen"),
+    "constant_cache": ("constant cache", "waits for a constant that is not in its cache"),
 }
 
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.ingest import read_capture
-from hipscope.analysis.ingest.launches import read_counters, read_kernel_trace
-from hipscope.analysis.ingest.tables import read_rows, split_record
+from hipscope.analysis.ingest.formats.rocprof_csv import read_long_counters
+from hipscope.analysis.ingest.formats.tables import read_rows, read_table, split_record
+from hipscope.analysis.ingest.launches import read_kernel_trace
 from hipscope.analysis.profile import Kernel, Provenance, Source, StallReason
 from hipscope.analysis.source.kernel_definitions import base_name, definition_line
 from hipscope.analysis.source.texts import SourceTexts
@@ -80,8 +81,9 @@ def test_launches_of_an_old_trace_are_numbered_in_order() -> None:
 
 @pytest.mark.parametrize("folder", ["sdk_7.0", "sdk_6.3", "sdk_6.2"])
 def test_every_generation_of_the_counter_table_is_read(folder: str) -> None:
-    passes = read_counters(next((DATA / folder).glob("*counter_collection.csv")))
-    values = [v["SQ_WAVES"] for table in passes for v in table.values.values()]
+    passes = read_long_counters(next((DATA / folder).glob("*counter_collection.csv"))).counters
+    assert {name for p in passes for name in p.name.used()} == {"SQ_WAVES"}
+    values = [v for p in passes for v in p.value.tolist()]
     assert values
     assert all(v in (16384, 65536) for v in values)
 
@@ -182,11 +184,12 @@ def test_a_sidecar_of_the_future_is_refused(tmp_path: Path) -> None:
         read_capture(tmp_path)
 
 
-def test_a_row_with_too_few_cells_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_row_with_too_few_cells_costs_itself_and_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('"A","B"\n1,2\n3\n4,5\n')
-    with pytest.raises(UsageError, match=r"t\.csv:3: 1 cells where the header has 2"):
-        list(read_rows(path))
+    table = read_table(path)
+    assert [row["A"] for row in table.rows()] == ["1", "4"]
+    assert table.damage == ("line 3 has 1 cells where the header has 2: left out",)
 
 
 def test_a_last_row_that_was_cut_off_is_dropped(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_the_scarcest_resource_limits_occupancy(
 
 def test_a_small_launch_cannot_fill_the_device() -> None:
     kernel = kernel_of(resources=Resources(vgprs=8, agprs=0, lds_bytes=0))
-    dispatch = kernel.dispatches[0].model_copy(update={"grid": (1000, 1, 1)})
+    dispatch = kernel.dispatches[0]._replace(grid=(1000, 1, 1))
     found = occupancy(kernel.model_copy(update={"dispatches": (dispatch,)}), MI300X)
     assert found is not None
     assert found.launched == 16 / (304 * 4)
@@ -418,7 +418,7 @@ def test_no_unit_is_busy_for_the_model_where_simds_are_busy_with_issuing(waits: 
 
 def reach_of(counters: dict[str, float], time_ns: float = 10_000) -> dict[str, Reach]:
     kernel = kernel_of(counters=counters)
-    dispatch = kernel.dispatches[0].model_copy(update={"end_ns": time_ns})
+    dispatch = kernel.dispatches[0]._replace(end_ns=time_ns)
     found = roofline(kernel.model_copy(update={"dispatches": (dispatch,)}), MI300X, Provenance.MEASURED)
     return {reach.name: reach for reach in found.ceilings}
 

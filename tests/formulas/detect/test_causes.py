@@ -127,7 +127,7 @@ def test_what_a_short_launch_itself_takes_is_said_of_what_bounds_the_kernel(
     time_ns: float, said: bool
 ) -> None:
     profile = profile_of(waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load")))
-    launch = profile.kernels[0].dispatches[0].model_copy(update={"end_ns": time_ns})
+    launch = profile.kernels[0].dispatches[0]._replace(end_ns=time_ns)
     kernel = profile.kernels[0].model_copy(update={"dispatches": (launch,)})
     finding = diagnose(profile.model_copy(update={"kernels": (kernel,)}), [], SourceTexts())[0]
     assert ("the launch itself" in finding.message) == said

@@ -517,7 +517,7 @@ def launched(
     kernel = profile_of(other(1000)).kernels[0]
     one = kernel.dispatches[0]
     starts = [first + n * step for n in range(number)]
-    launches = tuple(one.model_copy(update={"start_ns": s, "end_ns": s + time_ns}) for s in starts)
+    launches = tuple(one._replace(start_ns=s, end_ns=s + time_ns) for s in starts)
     name = KernelName(f"{mangled[3:4]}(int)")
     return kernel.model_copy(update={"name": name, "mangled": mangled, "dispatches": launches})
 

@@ -1,0 +1,219 @@
+"""Counters of all passes, joined to the launches of the profile.
+
+Takes launches and passes, gives for each kernel its counters and what each covers. A pass is a run of its own: its
+dispatch
+numbers are those of the trace only where the same kernels stand behind them, else the n-th launch of a kernel in a
+pass is the n-th in the trace. A counter that several passes recorded is taken from the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.analysis.ingest.formats.columns import Floats, Integers
+from hipscope.analysis.ingest.formats.counter_kinds import TIME, is_of_cycles, kind_of, weight_of
+from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, joined_launches
+from hipscope.analysis.profile import Counted
+
+
+@dataclass
+class KernelCounters:
+    """The counters of one kernel, and what each covers."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    counted: dict[str, Counted] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JoinedPass:
+    """The values of one pass by launch of the profile and counter."""
+
+    number: int
+    rows: Integers
+    names: tuple[str, ...]
+    codes: Integers
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Joined:
+    """All passes. `lost`: in words, what could not be joined."""
+
+    kernels: Mapping[str, KernelCounters]
+    passes: Sequence[JoinedPass]
+    lost: tuple[str, ...]
+
+
+def join_counters(
+    launches: LaunchColumns, passes: Sequence[CounterColumns], expressions: Mapping[str, str]
+) -> Joined:
+    """Counters by kernel name."""
+    kernels: dict[str, KernelCounters] = {}
+    joined: list[JoinedPass] = []
+    lost: list[str] = []
+    start, end, timed = launches.start, launches.end, launches.timed
+    durations = np.where(timed, end - start, 0).astype(np.float64)
+    for number, columns in enumerate(passes):
+        match = matching_rows(launches, columns.launches)
+        missing = int((match < 0).sum())
+        if missing:
+            lost.append(f"counters of {missing} launches of pass {number + 1} are of none that the trace has")
+        row = match[columns.launch]
+        chosen = np.flatnonzero(row >= 0)
+        if not len(chosen):
+            continue
+        width = max(1, len(columns.name.names))
+        key = row[chosen] * width + columns.name.codes[chosen]
+        pairs, inverse = np.unique(key, return_inverse=True)
+        values = np.bincount(inverse, weights=columns.value[chosen]).astype(np.float64)
+        part = JoinedPass(number, pairs // width, columns.name.names, pairs % width, values)
+        joined.append(part)
+        _add(kernels, launches, durations, part, expressions)
+    return Joined(kernels, joined, tuple(lost))
+
+
+def matching_rows(launches: LaunchColumns, others: LaunchColumns) -> Integers:
+    """For each launch of another run, the row of the same one here; -1 where there is none."""
+    by_number = _by_number(launches, others)
+    return by_number if by_number is not None else _by_turn(launches, others)
+
+
+def launches_of_passes(passes: Sequence[CounterColumns]) -> LaunchColumns | None:
+    """The launches of one pass, for captures without a kernel trace: the one that also counted GPU cycles.
+
+    Kernels that it does not have come from the others.
+    """
+    if not passes:
+        return None
+    heads = [p.launches for p in passes]
+    first = next((p.launches for p in passes if "GRBM_GUI_ACTIVE" in p.name.used()), heads[0])
+    parts = [_in_order(first)]
+    known = set(first.kernel.used())
+    for other in heads:
+        new = other.kernel.used() - known
+        if new:
+            places = np.array([other.kernel.names.index(n) for n in sorted(new)], dtype=np.int64)
+            parts.append(_in_order(other.take(np.flatnonzero(np.isin(other.kernel.codes, places)))))
+            known |= new
+    return joined_launches(parts)
+
+
+def _in_order(launches: LaunchColumns) -> LaunchColumns:
+    return launches.take(np.argsort(launches.id, kind="stable"))
+
+
+def _by_number(launches: LaunchColumns, others: LaunchColumns) -> Integers | None:
+    """By process and dispatch number, when the same kernels stand behind all of them; else None."""
+    here, there = _numbers(launches), _numbers(others)
+    order = np.lexsort(here)
+    known = np.stack(here)[:, order]
+    if len(order) > 1 and (known[:, 1:] == known[:, :-1]).all(axis=0).any():
+        return None  # numbers that come again
+    single = len(order) and known[1, 0] == known[1, -1] and (there[1] == known[1, 0]).all()
+    if single:  # one process: numbers alone tell launches apart
+        at = np.minimum(np.searchsorted(known[0], there[0]), len(order) - 1)
+        found = np.where(known[0][at] == there[0], order[at], -1)
+    else:
+        rows = {key: row for row, key in enumerate(zip(*(n.tolist() for n in here), strict=True))}
+        keys = zip(*(n.tolist() for n in there), strict=True)
+        found = np.array([rows.get(key, -1) for key in keys], dtype=np.int64)
+    if not len(order) or (found < 0).any():
+        return None
+    same = {n: places for places, n in enumerate(launches.kernel.names)}
+    wanted = np.array([same.get(n, -1) for n in others.kernel.names], dtype=np.int64)
+    return found if (launches.kernel.codes[found] == wanted[others.kernel.codes]).all() else None
+
+
+def _numbers(launches: LaunchColumns) -> tuple[Integers, Integers]:
+    """Dispatch numbers, and the rank of their process: the numbers of processes are others in each run."""
+    processes = np.unique(launches.process)
+    return launches.id, np.searchsorted(processes, launches.process)
+
+
+def _by_turn(launches: LaunchColumns, others: LaunchColumns) -> Integers:
+    rows = rows_by_kernel(launches)
+    match = np.full(len(others), -1, dtype=np.int64)
+    for name, theirs in rows_by_kernel(others).items():
+        ours = rows.get(name)
+        if ours is None:
+            continue
+        ordered = theirs[np.lexsort((others.id[theirs], others.process[theirs]))]
+        count = min(len(ordered), len(ours))
+        match[ordered[:count]] = ours[:count]
+    return match
+
+
+def rows_by_kernel(launches: LaunchColumns) -> dict[str, Integers]:
+    """The rows of each kernel, in order."""
+    order = np.argsort(launches.kernel.codes, kind="stable")
+    codes = launches.kernel.codes[order]
+    edges = np.flatnonzero(np.diff(codes)) + 1
+    found: dict[str, Integers] = {}
+    for part in np.split(order, edges) if len(order) else ():
+        found[launches.kernel.names[int(launches.kernel.codes[part[0]])]] = part
+    return found
+
+
+def _add(
+    kernels: dict[str, KernelCounters],
+    launches: LaunchColumns,
+    durations: Floats,
+    part: JoinedPass,
+    expressions: Mapping[str, str],
+) -> None:
+    kernel = launches.kernel.codes[part.rows]
+    width = len(part.names)
+    groups, inverse = np.unique(kernel * width + part.codes, return_inverse=True)
+    sums = np.bincount(inverse, weights=part.values)
+    counts = np.bincount(inverse)
+    times = np.bincount(inverse, weights=durations[part.rows])
+    ratios: list[tuple[int, str, KernelCounters]] = []
+    for place, group in enumerate(groups.tolist()):
+        code, column = divmod(group, width)
+        into = kernels.setdefault(launches.kernel.names[code], KernelCounters())
+        name = part.names[column]
+        if name in into.counted:
+            continue
+        kind = kind_of(name, expressions.get(name, ""))
+        time_ns = float(times[place]) or None
+        into.counted[name] = Counted(int(counts[place]), time_ns, kind, part.number)
+        if kind == "ratio":
+            ratios.append((place, name, into))
+        else:
+            into.values[name] = float(sums[place])
+    for place, name, into in ratios:
+        mean = _mean(name, inverse == place, part, durations)
+        if mean is not None:
+            into.values[name] = mean
+
+
+def _mean(name: str, chosen: NDArray[np.bool_], part: JoinedPass, durations: Floats) -> float | None:
+    """A ratio over several launches, by its own weight; None where that was not recorded with it."""
+    values, rows = part.values[chosen], part.rows[chosen]
+    if len(values) == 1 or (values == values[0]).all():
+        return float(values[0])
+    weight = weight_of(name)
+    if weight is None:
+        return None
+    weights = durations[rows] if weight == TIME else _weights(weight, rows, part)
+    if weights is None and is_of_cycles(weight):
+        weights = durations[rows]
+    if weights is None or not weights.sum() > 0:
+        return None
+    return float((values * weights).sum() / weights.sum())
+
+
+def _weights(name: str, rows: Integers, part: JoinedPass) -> Floats | None:
+    """The values of another counter for the same launches; None where one is missing."""
+    if name not in part.names:
+        return None
+    column = part.names.index(name)
+    there = np.flatnonzero(part.codes == column)
+    known = dict(zip(part.rows[there].tolist(), part.values[there].tolist(), strict=True))
+    found = [known.get(row, np.nan) for row in rows.tolist()]
+    weights = np.array(found, dtype=np.float64)
+    return None if np.isnan(weights).any() else weights

@@ -1,0 +1,337 @@
+"""rocpd: the SQLite database that rocprofv3 writes by default since ROCm 7.0.
+
+Takes a database, gives a `Recorded`. The views are asked first, for what columns they have; where a view is missing or
+joins to nothing, its tables are. Opened read-only. Environment and command line of the process are never read.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hipscope.analysis.ingest.formats.agents import agent_of
+from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts, absent, integers, numbers
+from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name, split_passes
+
+_BATCH = 1 << 16
+# Column of ours -> those of the view `kernels`, of the view `counters_collection`, and of the table kernel_dispatch.
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("dispatch_id", "id"),
+    "start": ("start",),
+    "end": ("end",),
+    "grid_x": ("grid_x", "grid_size_x"),
+    "grid_y": ("grid_y", "grid_size_y"),
+    "grid_z": ("grid_z", "grid_size_z"),
+    "workgroup_x": ("workgroup_x", "workgroup_size_x"),
+    "workgroup_y": ("workgroup_y", "workgroup_size_y"),
+    "workgroup_z": ("workgroup_z", "workgroup_size_z"),
+    "queue": ("queue_id",),
+    "stream": ("stream_id",),
+    "process": ("pid",),
+    "thread": ("tid",),
+    "correlation": ("corr_id", "correlation_id"),
+    "static_lds": ("static_lds_size",),
+    "total_lds": ("lds_size", "lds_block_size", "group_segment_size"),
+    "scratch": ("scratch_size", "private_segment_size"),
+    "vgprs": ("vgpr_count", "arch_vgpr_count"),
+    "agprs": ("accum_vgpr_count",),
+    "sgprs": ("sgpr_count",),
+}
+_AGENT = ("agent_log_index", "agent_abs_index", "agent_id")
+_EVENTS = (("regions", "api calls"), ("memory_copies", "copies"), ("memory_allocations", "allocations"))
+_EVENT_COLUMNS = frozenset({
+    "category", "name", "pid", "tid", "start", "end", "size", "dst_agent_log_index", "src_agent_log_index", "queue_id",
+    "stream_id", "type", "level", "agent_log_index",
+})  # fmt: skip
+_MARKERS = "MARKER"
+
+
+def is_rocpd(path: Path) -> bool:
+    """Whether an SQLite database has tables of rocpd."""
+    try:
+        with closing(connect(path)) as database:
+            return any(name.startswith("rocpd_") for name in _relations(database))
+    except sqlite3.Error:
+        return False
+
+
+def read_rocpd(path: Path) -> Recorded:
+    """All of a database. Raises ValueError, with the reason, when it cannot be read."""
+    try:
+        with closing(connect(path)) as database:
+            return _Reader(database).recording()
+    except sqlite3.Error as error:
+        raise ValueError(f"SQLite says: {error}") from None
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """The database, read-only; text that is not UTF-8 is replaced."""
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    return database
+
+
+class _Reader:
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._relations = _relations(database)
+        self._notes: list[str] = []
+
+    def recording(self) -> Recorded:
+        """Launches, counters, agents, names and events."""
+        found = Recorded(notes=self._notes)
+        self._agents(found)
+        self._symbols(found)
+        if (launches := self._launches()) is not None:
+            found.launches.append(launches)
+        self._counters(found)
+        for view, kind in _EVENTS:
+            self._events(found, view, kind)
+        return found
+
+    def _launches(self) -> LaunchColumns | None:
+        """From the view `kernels`; from the tables where it is not there, or joins to fewer rows than there are."""
+        raw = self._table("kernel_dispatch")
+        there = self._count(raw) if raw else 0
+        if "kernels" in self._relations and (not there or self._count("kernels") >= there):
+            have = self._columns_of("kernels")
+            if {"name", "start", "end"} <= set(have):
+                return self._read_launches("kernels", have, "name")
+        if not there or raw is None:
+            return None
+        if "kernels" in self._relations:
+            self._notes.append(
+                "the view `kernels` lacks launches that are in the tables: the tables were read"
+            )
+        symbols = self._table("info_kernel_symbol")
+        if symbols is None:
+            self._notes.append(
+                f"{there} launches without the table of kernel symbols: their names are unknown"
+            )
+            return None
+        names = self._columns_of(symbols)
+        name = "display_name" if "display_name" in names else "kernel_name"
+        guid = " AND s.guid = d.guid" if "guid" in names and "guid" in self._columns_of(raw) else ""
+        source = f'"{raw}" d JOIN "{symbols}" s ON s.id = d.kernel_id{guid}'
+        have = {c: f'd."{c}"' for c in self._columns_of(raw)}
+        have |= {c: f's."{c}"' for c in names if c not in have}
+        return self._read_launches(source, have, name, quoted=False)
+
+    def _read_launches(
+        self, source: str, have: Mapping[str, str], name: str, *, quoted: bool = True
+    ) -> LaunchColumns:
+        chosen = {ours: next((have[c] for c in names if c in have), None) for ours, names in _COLUMNS.items()}
+        agent = next((have[c] for c in _AGENT if c in have), None)
+        wanted = {ours: column for ours, column in chosen.items() if column is not None}
+        select = [have[name], agent or "NULL", *wanted.values()]
+        source = f'"{source}"' if quoted else source
+        kernel, agents, columns = _fetch(
+            self._query(f"SELECT {', '.join(select)} FROM {source}"), len(wanted)
+        )
+        whole = dict(zip(wanted, columns, strict=True))
+        return _launch_columns(kernel, _agent_names(agents), whole)
+
+    def _counters(self, found: Recorded) -> None:
+        view = "counters_collection"
+        if view not in self._relations:
+            if self._table("pmc_event") and self._count(self._table("pmc_event") or ""):
+                self._notes.append(
+                    "counters are in it, but not the view `counters_collection`: they were not read"
+                )
+            return
+        have = self._columns_of(view)
+        if not {"kernel_name", "counter_name", "value"} <= set(have):
+            self._notes.append("the view `counters_collection` has other columns than those known: not read")
+            return
+        chosen = {ours: next((have[c] for c in names if c in have), None) for ours, names in _COLUMNS.items()}
+        wanted = {ours: column for ours, column in chosen.items() if column is not None}
+        agent = next((have[c] for c in _AGENT if c in have), "NULL")
+        select = ["kernel_name", "counter_name", agent, "value", *wanted.values()]
+        kernel, names, agents, values, columns = _fetch_counters(
+            self._query(f"SELECT {', '.join(select)} FROM {view}"), len(wanted)
+        )
+        whole = dict(zip(wanted, columns, strict=True))
+        launches = _launch_columns(kernel, _agent_names(agents), whole)
+        known = np.flatnonzero(np.isfinite(values) & (launches.id != MISSING))
+        if len(known) < len(values):
+            self._notes.append(f"{len(values) - len(known)} of {len(values)} counter values are no numbers")
+        found.counters += split_passes(launches, known, names, values)
+        if {"expression", "is_derived"} <= set(have):
+            query = f"SELECT DISTINCT counter_name, expression FROM {view} WHERE expression IS NOT NULL"
+            found.kinds |= {str(name): str(text) for name, text in self._query(query) if text}
+
+    def _agents(self, found: Recorded) -> None:
+        table = self._table("info_agent")
+        if table is None:
+            return
+        have = self._columns_of(table)
+        names = [c for c in ("id", "type", "logical_index", "name", "product_name", "extdata") if c in have]
+        for row in self._query(f'SELECT {", ".join(have[n] for n in names)} FROM "{table}"'):
+            cells = dict(zip(names, row, strict=True))
+            if str(cells.get("type", "GPU")).upper() not in ("GPU", "2"):
+                continue
+            try:
+                extra = json.loads(cells.get("extdata") or "{}")
+            except (ValueError, TypeError, RecursionError):
+                extra = {}
+            found.agents.append(
+                agent_of(
+                    {
+                        **(extra if isinstance(extra, dict) else {}),
+                        "node_id": cells.get("id"),
+                        "logical_node_id": cells.get("logical_index"),
+                        "name": cells.get("name"),
+                        "product_name": cells.get("product_name"),
+                    }
+                )
+            )
+
+    def _symbols(self, found: Recorded) -> None:
+        table = self._table("info_kernel_symbol")
+        if table is None or not {"kernel_name", "display_name"} <= set(self._columns_of(table)):
+            return
+        for mangled, shown in self._query(f'SELECT DISTINCT kernel_name, display_name FROM "{table}"'):
+            if isinstance(mangled, str) and isinstance(shown, str):
+                found.mangled.setdefault(kernel_name(shown), mangled.removesuffix(".kd"))
+
+    def _events(self, found: Recorded, view: str, kind: str) -> None:
+        if view not in self._relations:
+            return
+        have = [c for c in self._columns_of(view) if c in _EVENT_COLUMNS]
+        if not {"start", "end"} <= set(have):
+            return
+        rows = list(self._query(f"SELECT {', '.join(_quoted(have))} FROM {view}"))
+        if not rows:
+            return
+        columns = {name: list(column) for name, column in zip(have, zip(*rows, strict=True), strict=True)}
+        marked = [str(c).startswith(_MARKERS) for c in columns.get("category", [])]
+        if kind == "api calls" and any(marked):
+            found.events.setdefault("markers", []).append(_rows(columns, marked))
+            columns = _rows(columns, [not m for m in marked])
+        found.events.setdefault(kind, []).append(columns)
+
+    def _query(self, sql: str) -> Iterator[Sequence[Any]]:
+        try:
+            yield from self._database.execute(sql)
+        except sqlite3.DatabaseError as error:
+            self._notes.append(f"a query ended early: {error}")
+
+    def _count(self, relation: str) -> int:
+        rows = list(self._query(f'SELECT COUNT(*) FROM "{relation}"'))
+        return int(rows[0][0]) if rows else 0
+
+    def _columns_of(self, relation: str) -> dict[str, str]:
+        """The columns of a table or view, quoted."""
+        return {str(row[1]): f'"{row[1]}"' for row in self._query(f'PRAGMA table_info("{relation}")')}
+
+    def _table(self, name: str) -> str | None:
+        """The relation `rocpd_NAME`, or a table of that name with the suffix of its run."""
+        if f"rocpd_{name}" in self._relations:
+            return f"rocpd_{name}"
+        return next((r for r in self._relations if r.startswith(f"rocpd_{name}_")), None)
+
+
+def _relations(database: sqlite3.Connection) -> list[str]:
+    rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    return [str(row[0]) for row in rows]
+
+
+def _fetch(rows: Iterable[Sequence[Any]], width: int) -> tuple[Texts, Texts, list[Integers]]:
+    """Kernel, agent and whole numbers of rows, without keeping an object per cell."""
+    kernels, agents = _Coder(), _Coder()
+    parts: list[list[Integers]] = [[] for _ in range(width)]
+    for batch in _batches(rows):
+        cells = list(zip(*batch, strict=True))
+        kernels.add(cells[0])
+        agents.add(cells[1])
+        for place, column in enumerate(cells[2:]):
+            parts[place].append(integers(column) if None in column else _plain(column))
+    return kernels.column(), agents.column(), [_end_to_end(part) for part in parts]
+
+
+def _fetch_counters(
+    rows: Iterable[Sequence[Any]], width: int
+) -> tuple[Texts, Texts, Texts, Any, list[Integers]]:
+    kernels, names, agents = _Coder(), _Coder(), _Coder()
+    values = []
+    parts: list[list[Integers]] = [[] for _ in range(width)]
+    for batch in _batches(rows):
+        cells = list(zip(*batch, strict=True))
+        for coder, column in zip((kernels, names, agents), cells, strict=False):
+            coder.add(column)
+        values.append(numbers(cells[3]))
+        for place, column in enumerate(cells[4:]):
+            parts[place].append(integers(column) if None in column else _plain(column))
+    joined = np.concatenate(values) if values else np.zeros(0)
+    return kernels.column(), names.column(), agents.column(), joined, [_end_to_end(part) for part in parts]
+
+
+def _batches(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    batch: list[Sequence[Any]] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class _Coder:
+    """A column of texts in the making."""
+
+    def __init__(self) -> None:
+        self._places: dict[Any, int] = {}
+        self._parts: list[Integers] = []
+
+    def add(self, cells: Sequence[Any]) -> None:
+        places = self._places
+        self._parts.append(np.array([places.setdefault(c, len(places)) for c in cells], dtype=np.int64))
+
+    def column(self) -> Texts:
+        names = tuple(
+            kernel_name(c) if isinstance(c, str) else "" if c is None else str(c) for c in self._places
+        )
+        return Texts(_end_to_end(self._parts), names)
+
+
+def _plain(column: Sequence[Any]) -> Integers:
+    try:
+        return np.array(column, dtype=np.int64)
+    except (ValueError, TypeError, OverflowError):
+        return integers(column)
+
+
+def _end_to_end(parts: Sequence[Integers]) -> Integers:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> LaunchColumns:
+    total = whole.pop("total_lds", None)
+    static = whole.get("static_lds")
+    if total is not None and static is None:
+        whole["static_lds"] = total
+    elif total is not None and static is not None:
+        whole["dynamic_lds"] = np.where((total > static) & (static >= 0), total - static, 0)
+    if len(kernel) and "id" not in whole:
+        whole["id"] = np.arange(1, len(kernel) + 1)
+    return LaunchColumns.of(kernel, agent, **whole) if len(kernel) else LaunchColumns.of(Texts(absent(0), ()))
+
+
+def _agent_names(column: Texts) -> Texts:
+    return Texts(column.codes, tuple(f"Agent {n}" if n.isdigit() else n for n in column.names))
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    return [f'"{name}"' for name in names]
+
+
+def _rows(columns: Mapping[str, list[Any]], chosen: Sequence[bool]) -> dict[str, list[Any]]:
+    return {n: [v for v, keep in zip(c, chosen, strict=True) if keep] for n, c in columns.items()}

@@ -1,0 +1,403 @@
+"""Captures of every format: what each gives, what belongs together, and what a counter covers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.ingest import read_captures
+from hipscope.analysis.ingest.formats.ncu_report import MAGIC
+from hipscope.analysis.profile import Kernel, Profile, StallReason
+from tests.analysis.ingest.capture_files import (
+    AGENTS,
+    ALL,
+    COUNTED,
+    NAME,
+    OMNIPROBE_TEXT,
+    PLACE,
+    counter_table,
+    kernel_trace,
+    ncu_raw,
+    ncu_source,
+    omniprobe,
+    pc_samples,
+    results_json,
+    rocpd,
+    roofline,
+    sysinfo,
+    thread_trace,
+    wide_counters,
+)
+
+
+def only(profile: Profile) -> Kernel:
+    (kernel,) = profile.kernels
+    return kernel
+
+
+def whys(profile: Profile) -> dict[str, str | None]:
+    return {Path(c.path).name: c.why for c in profile.captures}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_each_format_is_a_capture_by_itself_whatever_its_name(tmp_path: Path, kind: str) -> None:
+    name, write = ALL[kind]
+    path = tmp_path / (name if kind in ("thread trace", "wide counters") else f"x{Path(name).suffix}")
+    write(path)
+    profile = read_captures([path])
+    assert profile.kernels
+    assert all(c.read for c in profile.captures)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("LDS_Block_Size", "VGPR_Count", "SGPR_Count"),
+        ("Lds_Block_Size", "Vgpr_Count", "Sgpr_Count"),
+        ("Group_Segment_Size", "Arch_VGPR", "SGPR"),
+    ],
+)
+def test_registers_and_lds_are_read_under_every_spelling(
+    tmp_path: Path, columns: tuple[str, str, str]
+) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv", columns=columns)
+    resources = only(read_captures([tmp_path])).resources
+    assert (resources.vgprs, resources.sgprs, resources.lds_bytes) == (36, 48, 1024)
+
+
+def test_results_json_gives_launches_counters_samples_and_calls(tmp_path: Path) -> None:
+    results_json(tmp_path / "1_results.json")
+    profile = read_captures([tmp_path])
+    kernel = only(profile)
+    assert [(d.id, d.time_ns, d.dynamic_lds) for d in kernel.dispatches] == [(1, 401, 0), (2, 402, 1024)]
+    assert kernel.resources.lds_bytes == 2048
+    assert kernel.counters == {"SQ_WAVES": 2 * 100 + 2 * 101}
+    assert profile.device.name == "mi300x"
+    (barrier,) = kernel.instructions
+    assert (barrier.code_object, barrier.address) == (3, 0x1F00)
+    assert barrier.samples is not None
+    assert (barrier.samples.total, barrier.samples.stalled) == (3, 2)
+    assert barrier.samples.reasons == {StallReason.BARRIER: 2.0}
+    assert "1 of 4 PC samples" in (whys(profile)["1_results.json"] or "")
+    assert profile.tables is not None
+    assert profile.tables.events("api calls")["function"].tolist() == ["hipMalloc"]
+    launches = profile.tables.launches
+    assert launches[["queue", "stream", "process", "thread", "correlation"]].values.tolist() == [
+        [5, 2, 41, 3, 1],
+        [5, 2, 41, 3, 2],
+    ]
+
+
+@pytest.mark.parametrize(("view", "wide"), [(True, True), (True, False), (False, False)])
+def test_rocpd_is_read_from_its_views_or_from_its_tables(tmp_path: Path, view: bool, wide: bool) -> None:
+    path = tmp_path / "1_results.db"
+    rocpd(path, view=view, wide=wide)
+    profile = read_captures([path])
+    kernel = only(profile)
+    with closing(sqlite3.connect(path)) as database:
+        table = "rocpd_kernel_dispatch_00112233_4455"
+        (total,) = database.execute(f"SELECT SUM(end - start) FROM {table}").fetchone()
+    assert (len(kernel.dispatches), kernel.time_ns) == (2, total)
+    assert profile.device.compute_units == 304
+    assert kernel.counters == ({"SQ_WAVES": 2048.0} if view else {})
+    assert kernel.resources.vgprs == (36 if wide or not view else None)
+    assert "hunter2" not in profile.model_dump_json()
+
+
+def test_a_view_that_joins_to_nothing_does_not_hide_the_launches(tmp_path: Path) -> None:
+    path = tmp_path / "1_results.db"
+    rocpd(path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP VIEW kernels")
+        database.execute("CREATE VIEW kernels AS SELECT '' AS name, 1 AS start, 2 AS end WHERE 0")
+        database.commit()
+    profile = read_captures([path])
+    assert len(only(profile).dispatches) == 2
+    assert "the tables were read" in (whys(profile)["1_results.db"] or "")
+
+
+def test_a_database_beside_a_thread_trace_gives_its_launches(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    rocpd(tmp_path / "host" / "41_results.db")
+    thread_trace(tmp_path / "ui_output_agent_99_dispatch_2")
+    kernel = only(read_captures([tmp_path]))
+    assert len(kernel.dispatches) == 2
+    assert kernel.instructions[1].stalls == {StallReason.GLOBAL_MEMORY: 62000.0}
+
+
+def test_a_trace_without_instructions_names_the_kernel_that_was_wanted(tmp_path: Path) -> None:
+    rocpd(tmp_path / "41_results.db")
+    thread_trace(tmp_path / "ui_output_agent_99_dispatch_2", rows=[])
+    code = tmp_path / "ui_output_agent_99_dispatch_2" / "code.json"
+    code.write_text(json.dumps({"code": None, "version": "3.0.0", "header": ""}))
+    profile = read_captures([tmp_path])
+    assert "nothing was traced" in (whys(profile)[code.parent.name] or "")
+    assert "nothing was traced" in (only(profile).partial or "")
+
+
+def test_cycles_and_samples_stand_beside_each_other_and_are_not_added(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv")
+    thread_trace(tmp_path / "ui_output_agent_1_dispatch_1")
+    pc_samples(tmp_path / "1_pc_sampling_stochastic.csv")
+    kernel = only(read_captures([tmp_path]))
+    assert not kernel.sampled
+    assert sum(i.latency for i in kernel.instructions) == 400 + 62400 + 37200
+    assert sum(i.samples.total for i in kernel.instructions if i.samples) == 4
+
+
+def test_wide_counters_are_those_that_pandas_reads(tmp_path: Path) -> None:
+    wide_counters(tmp_path / "pmc_perf.csv")
+    sysinfo(tmp_path / "sysinfo.csv")
+    roofline(tmp_path / "roofline.csv")
+    profile = read_captures([tmp_path])
+    kernel = only(profile)
+    import pandas
+
+    table = pandas.read_csv(tmp_path / "pmc_perf.csv")
+    hits = table["TCC_HIT[0]"].sum() + table["TCC_HIT[1]"].sum()
+    assert kernel.counters == {"SQ_WAVES": table["SQ_WAVES"].sum(), "TCC_HIT_sum": hits}
+    assert kernel.time_ns == (table["End_Timestamp"] - table["Start_Timestamp"]).sum()
+    assert (profile.device.name, profile.device.xcds) == ("mi300x", 8)
+    assert profile.device.ceilings["hbm"].per_s == 4100e9
+    assert profile.device.ceilings["matrix_bf16"].per_s == 500100e9
+    assert profile.device.ceilings["hbm"].basis == "measured"
+    assert profile.program.command[0] == "./vcopy"
+
+
+def test_rows_that_are_all_too_short_give_what_they_have(tmp_path: Path) -> None:
+    path = tmp_path / "results_0.csv"
+    path.write_text(
+        "Dispatch_ID,GPU_ID,Kernel_Name,Start_Timestamp,End_Timestamp,SQ_WAVES,GRBM_GUI_ACTIVE\n"
+        '1,4,"gemm.kd",100,160\n2,4,"gemm.kd",200,261\n'
+    )
+    profile = read_captures([path])
+    assert (only(profile).name, only(profile).time_ns, only(profile).counters) == ("gemm", 121, {})
+    assert "SQ_WAVES, GRBM_GUI_ACTIVE missing" in (whys(profile)["results_0.csv"] or "")
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_omniprobes_accesses_become_patterns(tmp_path: Path, text: bool) -> None:
+    path = tmp_path / ("memory.txt" if text else "memory.json")
+    path.write_text(OMNIPROBE_TEXT) if text else omniprobe(path)
+    kernel = only(read_captures([path]))
+    assert kernel.name == ("(all kernels)" if text else NAME)
+    load, store = sorted((i.memory for i in kernel.instructions if i.memory), key=lambda m: m.space)
+    assert (load.lines_needed, load.lines_used, load.accesses) == (32768, 65536, 16384)
+    assert (store.space, store.lds_conflict_cycles) == ("lds", 3100)
+    assert kernel.instructions[0].source[0].file == PLACE
+
+
+def test_an_omniprobe_file_without_its_end_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "memory.json"
+    omniprobe(path)
+    path.write_text(path.read_text().rstrip("]") + ', {"kernel_an')
+    profile = read_captures([path])
+    assert len(only(profile).instructions) == 2
+    assert "ends in the middle" in (whys(profile)["memory.json"] or "")
+
+
+def test_a_source_page_of_ncu_counts_each_instruction_once(tmp_path: Path) -> None:
+    ncu_source(tmp_path / "source.csv")
+    kernel = only(read_captures([tmp_path]))
+    load, end = kernel.instructions
+    assert load.text == "LDG.E R2, [R4]"
+    assert (load.hits, load.lanes, load.latency, load.stall) == (128, 29, 40, 32)
+    assert load.stalls == {StallReason.GLOBAL_MEMORY: 30.0, StallReason.MEMORY_QUEUE: 2.0}
+    assert [(f.file, f.line) for f in load.source] == [("/usr/include/atomic.hpp", 88), ("/home/me/k.cu", 7)]
+    assert load.memory is not None
+    assert (load.memory.lines_used, load.memory.lines_needed, load.memory.line_bytes) == (4096, 512, 32)
+    assert end.latency == 1
+
+
+def test_a_raw_page_of_ncu_has_durations_and_metrics_in_base_units(tmp_path: Path) -> None:
+    ncu_raw(tmp_path / "raw.csv")
+    profile = read_captures([tmp_path])
+    kernel = only(profile)
+    (launch,) = kernel.dispatches
+    assert (launch.time_ns, launch.workgroup, launch.grid) == (12500, (32, 8, 1), (512, 32, 1))
+    assert kernel.counters["dram__bytes.sum"] == 67108864
+    assert kernel.counters["sm__throughput.avg.pct_of_peak_sustained_elapsed"] == 61.5
+    assert (profile.device.arch, profile.device.compute_units) == ("sm_90", 132)
+
+
+def test_a_report_of_ncu_without_ncu_says_how_it_can_be_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "run.ncu-rep").write_bytes(MAGIC + bytes(64))
+    kernel_trace(tmp_path / "1_kernel_trace.csv")
+    assert "--page raw --csv" in (whys(read_captures([tmp_path]))["run.ncu-rep"] or "")
+
+
+# ---- what belongs together ----
+
+
+def test_the_same_launches_in_three_formats_count_once(tmp_path: Path) -> None:
+    results_json(tmp_path / "41_results.json", samples=False)
+    rocpd(tmp_path / "41_results.db")
+    kernel_trace(tmp_path / "41_kernel_trace.csv", ((1, NAME, 1000, 1401), (2, NAME, 2000, 2402)))
+    profile = read_captures([tmp_path])
+    assert len(only(profile).dispatches) == 2
+    assert sum("same launches" in note for note in profile.notes) == 2
+
+
+def test_processes_and_gpus_of_one_run_are_joined_and_listed(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "11_kernel_trace.csv", ((1, NAME, 1000, 2000),), "Agent 1")
+    kernel_trace(tmp_path / "12_kernel_trace.csv", ((1, NAME, 9000, 9100),), "Agent 2")
+    profile = read_captures([tmp_path])
+    assert only(profile).time_ns == 1100
+    assert {(p.gpu, p.launches, p.time_ns) for p in profile.parts} == {
+        ("Agent 1", 1, 1000.0),
+        ("Agent 2", 1, 100.0),
+    }
+
+
+def test_several_runs_are_told_apart_and_one_is_shown(tmp_path: Path) -> None:
+    for name, start in (("before", 1000), ("after", 90_000)):
+        (tmp_path / name).mkdir()
+        kernel_trace(tmp_path / name / "out_kernel_trace.csv", ((1, NAME, start, start + 500),))
+    profile = read_captures([tmp_path])
+    assert only(profile).time_ns == 500
+    assert [p.run for p in profile.parts] == ["after/out", "before/out"]
+    assert "several runs" in profile.notes[0]
+
+
+def test_counter_passes_are_no_runs_of_their_own(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "t_kernel_trace.csv")
+    for number, counter in enumerate(("SQ_WAVES", "SQ_BUSY_CYCLES"), start=1):
+        (tmp_path / f"pass_{number}").mkdir()
+        rows = [(d, NAME, counter, 10.0 * number, 10**6 + d, 10**6 + d + 5) for d in (1, 2)]
+        counter_table(tmp_path / f"pass_{number}" / "c_counter_collection.csv", rows, process=number)
+    profile = read_captures([tmp_path])
+    assert only(profile).counters == {"SQ_WAVES": 20.0, "SQ_BUSY_CYCLES": 40.0}
+    assert profile.parts == ()
+
+
+def test_a_kernel_of_another_pass_is_not_lost_without_a_trace(tmp_path: Path) -> None:
+    counter_table(tmp_path / "a_counter_collection.csv", [(1, NAME, "GRBM_GUI_ACTIVE", 9.0, 10, 20)])
+    counter_table(tmp_path / "b_counter_collection.csv", [(1, "other(int)", "SQ_WAVES", 7.0, 30, 45)])
+    profile = read_captures([tmp_path])
+    assert {k.name: k.counters for k in profile.kernels} == {
+        NAME: {"GRBM_GUI_ACTIVE": 9.0},
+        "other(int)": {"SQ_WAVES": 7.0},
+    }
+
+
+# ---- what a counter covers ----
+
+
+def test_a_rate_divides_by_the_time_of_the_launches_that_were_counted(tmp_path: Path) -> None:
+    kernel_trace(
+        tmp_path / "1_kernel_trace.csv",
+        ((1, NAME, 1000, 2000), (2, NAME, 3000, 4000), (3, NAME, 5000, 6000)),
+    )
+    counter_table(tmp_path / "1_counter_collection.csv", [(2, NAME, "SQ_WAVES", 490.0, 3000, 4000)])
+    kernel = only(read_captures([tmp_path]))
+    counted = kernel.counted["SQ_WAVES"]
+    assert (counted.launches, counted.time_ns, counted.kind) == (1, 1000.0, "count")
+    assert kernel.rate("SQ_WAVES") == 0.49
+
+
+@pytest.mark.parametrize(
+    ("counter", "values", "mean"),
+    [
+        ("OccupancyPercent", (85.0, 85.0), 85.0),
+        ("OccupancyPercent", (80.0, 90.0), 87.5),
+        ("L2CacheHit", (40.0, 60.0), None),
+        ("SQ_WAVES", (40.0, 60.0), 100.0),
+    ],
+)
+def test_a_ratio_is_no_sum(
+    tmp_path: Path, counter: str, values: tuple[float, float], mean: float | None
+) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv", ((1, NAME, 1000, 2000), (2, NAME, 3000, 6000)))
+    rows = [(1, NAME, counter, values[0], 1000, 2000), (2, NAME, counter, values[1], 3000, 6000)]
+    counter_table(tmp_path / "1_counter_collection.csv", rows)
+    assert only(read_captures([tmp_path])).counters.get(counter) == mean
+
+
+def test_a_ratio_has_the_weight_that_was_counted_with_it(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv")
+    rows = [
+        (1, NAME, "VALUInsts", 10.0, 1000, 2000),
+        (1, NAME, "SQ_WAVES", 300.0, 1000, 2000),
+        (2, NAME, "VALUInsts", 20.0, 3000, 3500),
+        (2, NAME, "SQ_WAVES", 100.0, 3000, 3500),
+    ]
+    counter_table(tmp_path / "1_counter_collection.csv", rows)
+    assert only(read_captures([tmp_path])).counters["VALUInsts"] == 12.5
+
+
+def test_the_tables_of_a_profile_are_frames(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv")
+    counter_table(
+        tmp_path / "1_counter_collection.csv",
+        [(2, NAME, "SQ_WAVES", 490.0, 3000, 3500), (2, NAME, "X", 1.0, 3000, 3500)],
+    )
+    thread_trace(tmp_path / "ui_output_agent_1_dispatch_1")
+    tables = read_captures([tmp_path]).tables
+    assert tables is not None
+    assert tables.launches["kernel"].tolist() == [NAME, NAME]
+    assert tables.launches["thread"].isna().all()
+    assert (tables.launches["end"] - tables.launches["start"]).tolist() == [1000, 500]
+    assert tables.counters[["launch", "counter", "value"]].values.tolist() == [
+        [1, "SQ_WAVES", 490.0],
+        [1, "X", 1.0],
+    ]
+    assert tables.traced["latency"].sum() == 100_000
+    assert tables.samples.empty
+    assert tables.events("copies").empty
+
+
+def test_agents_are_found_by_the_number_that_the_trace_gives(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv", agent="Agent 1")
+    (tmp_path / "1_agent_info.csv").write_text(
+        AGENTS + '5,2,"GPU",20,4,1,1700,8,64,64,90010,"gfx90a","AMD Instinct MI210"\n'
+    )
+    profile = read_captures([tmp_path])
+    assert (profile.device.name, profile.device.arch) == ("mi300x", "gfx942")
+    kernel_trace(tmp_path / "1_kernel_trace.csv", agent="Agent 9")
+    assert read_captures([tmp_path]).device.arch == ""
+
+
+def test_large_tables_are_split_as_small_ones_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "void k<float, (int)3>(float*, int)"
+    kernel_trace(tmp_path / "a.csv", tuple((n, name, 10**18 + n, 10**18 + 2 * n + 1) for n in range(1, 50)))
+    counter_table(tmp_path / "b.csv", [(n, name, "SQ_WAVES", n / 2, 10, 20) for n in range(1, 50)])
+    small = read_captures([tmp_path])
+    monkeypatch.setattr("hipscope.analysis.ingest.formats.tables._SMALL", 0)
+    large = read_captures([tmp_path])
+    assert large.kernels == small.kernels
+    for odd in ('"void k<"x">(int)"', '"a,"b"', "x,y"):
+        text = (tmp_path / "a.csv").read_text().replace(f'"{name}"', odd, 1)
+        (tmp_path / "c").mkdir(exist_ok=True)
+        (tmp_path / "c" / "a.csv").write_text(text)
+        damaged = [read_captures([tmp_path / "c"])]
+        monkeypatch.setattr("hipscope.analysis.ingest.formats.tables._SMALL", 1 << 20)
+        damaged.append(read_captures([tmp_path / "c"]))
+        monkeypatch.setattr("hipscope.analysis.ingest.formats.tables._SMALL", 0)
+        assert damaged[0].kernels == damaged[1].kernels
+        assert [c.why for c in damaged[0].captures] == [c.why for c in damaged[1].captures]
+
+
+def test_header_names_and_columns_of_counters_are_found_in_any_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    counter_table(path, [(1, NAME, "SQ_WAVES", 5.0, 10, 20)])
+    path.write_text(
+        path.read_text().replace(COUNTED, "Guid," + COUNTED.lower(), 1).replace("\n1,", '\n"g",1,')
+    )
+    assert only(read_captures([path])).counters == {"SQ_WAVES": 5.0}
+
+
+def test_a_trace_is_found_through_a_link_and_a_circle_of_links_ends(tmp_path: Path) -> None:
+    thread_trace(tmp_path / "real" / "ui_output_agent_1_dispatch_1")
+    (tmp_path / "shown").mkdir()
+    (tmp_path / "shown" / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "back").symlink_to(tmp_path / "shown")
+    assert only(read_captures([tmp_path / "shown"])).instructions
+    shutil.rmtree(tmp_path / "shown")
