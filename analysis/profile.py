@@ -147,7 +147,10 @@ class Instruction(_Record):
 
 
 class Dispatch(NamedTuple):
-    """One launch of a kernel. `grid` counts work-items, not workgroups; times are whole nanoseconds where measured."""
+    """One launch of a kernel. `grid` counts work-items, not workgroups; times are whole nanoseconds where measured.
+
+    `profiled`: the kernel's counters include it.
+    """
 
     id: int
     grid: tuple[int, int, int]

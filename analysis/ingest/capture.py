@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hipscope.analysis.devices import DeviceFacts, device_of, find_device, with_measured
 from hipscope.analysis.errors import HipscopeError, UsageError
@@ -96,6 +97,7 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
         rows=rows_by_kernel(launches),
         traces=names.traces_by_kernel(),
         counters=counters.kernels,
+        covered=counters.covered,
         metadata=_metadata(items),
         notes=_LaunchNotes.of(sidecar),
         sources=_Sources(Snapshots.below(paths), texts or SourceTexts()),
@@ -290,6 +292,7 @@ class _Builder:
     rows: Mapping[str, Integers]
     traces: Mapping[str, Sequence[Trace]]
     counters: Mapping[str, KernelCounters]
+    covered: NDArray[np.bool_]
     metadata: Mapping[str, KernelMetadata]
     notes: _LaunchNotes
     sources: _Sources
@@ -327,13 +330,14 @@ class _Builder:
         return kernel if kernel.bound_by else with_producers(kernel)
 
     def _dispatches(self, rows: Integers) -> Sequence[Dispatch]:
+        counted = bool(self.covered[rows].any())
         if len(rows) <= _FEW:
-            return tuple(self._made(rows))
+            return tuple(self._made(rows, counted))
         whole = self.launches.whole
         total = float((whole["end"][rows] - whole["start"][rows]).sum())
-        return Launches(lambda part: self._made(rows[part]), len(rows), total)
+        return Launches(lambda part: self._made(rows[part], counted), len(rows), total)
 
-    def _made(self, rows: Integers) -> Iterator[Dispatch]:
+    def _made(self, rows: Integers, counted: bool) -> Iterator[Dispatch]:
         columns, notes = self.launches, self.notes
         numbers = columns.id[rows].tolist()
         dynamic = columns.dynamic_lds[rows]
@@ -343,6 +347,8 @@ class _Builder:
         profiled: Iterable[bool] = repeat(True)
         if notes.unprofiled:
             profiled = [number not in notes.unprofiled for number in numbers]
+        elif self.measured and counted:  # the others have times, and no counters
+            profiled = self.covered[rows].tolist()
         starts, ends = columns.start[rows].tolist(), columns.end[rows].tolist()
         made = zip(
             numbers, columns.sizes(rows, "grid"), columns.sizes(rows, "workgroup"), starts, ends, told, profiled,

@@ -41,10 +41,11 @@ class JoinedPass:
 
 @dataclass(frozen=True)
 class Joined:
-    """All passes. `lost`: in words, what could not be joined."""
+    """All passes. `covered`: the launches that the sums are of. `lost`: in words, what could not be joined."""
 
     kernels: Mapping[str, KernelCounters]
     passes: Sequence[JoinedPass]
+    covered: NDArray[np.bool_]
     lost: tuple[str, ...]
 
 
@@ -52,7 +53,6 @@ def join_counters(
     launches: LaunchColumns, passes: Sequence[CounterColumns], expressions: Mapping[str, str]
 ) -> Joined:
     """Counters by kernel name."""
-    kernels: dict[str, KernelCounters] = {}
     joined: list[JoinedPass] = []
     lost: list[str] = []
     start, end, timed = launches.start, launches.end, launches.timed
@@ -70,10 +70,42 @@ def join_counters(
         key = row[chosen] * width + columns.name.codes[chosen]
         pairs, inverse = np.unique(key, return_inverse=True)
         values = np.bincount(inverse, weights=columns.value[chosen]).astype(np.float64)
-        part = JoinedPass(number, pairs // width, columns.name.names, pairs % width, values)
-        joined.append(part)
-        _add(kernels, launches, durations, part, expressions)
-    return Joined(kernels, joined, tuple(lost))
+        joined.append(JoinedPass(number, pairs // width, columns.name.names, pairs % width, values))
+    kernels: dict[str, KernelCounters] = {}
+    covered = _counted_by_all(launches, joined, lost)
+    for part in joined:
+        kept = np.flatnonzero(covered[part.rows])
+        if len(kept):
+            same = JoinedPass(part.number, part.rows[kept], part.names, part.codes[kept], part.values[kept])
+            _add(kernels, launches, durations, same, expressions)
+    return Joined(kernels, joined, covered, tuple(lost))
+
+
+def _counted_by_all(
+    launches: LaunchColumns, passes: Sequence[JoinedPass], lost: list[str]
+) -> NDArray[np.bool_]:
+    """The launches that all passes of their kernel counted: sums of other launches cannot be divided by each other.
+
+    Where no launch is in all of them, the pass with most launches of the kernel counts alone.
+    """
+    kernels = launches.kernel.codes
+    times = np.zeros(len(kernels), dtype=np.int64)
+    needed = np.zeros(len(launches.kernel.names), dtype=np.int64)
+    for part in passes:
+        rows = np.unique(part.rows)
+        times[rows] += 1
+        needed[np.unique(kernels[rows])] += 1
+    covered = (times > 0) & (times == needed[kernels]) if len(kernels) else times > 0
+    alone = set(np.unique(kernels[times > 0]).tolist()) - set(np.unique(kernels[covered]).tolist())
+    for kernel in sorted(alone):
+        counts = [int((kernels[np.unique(part.rows)] == kernel).sum()) for part in passes]
+        best = passes[counts.index(max(counts))]
+        covered[best.rows[kernels[best.rows] == kernel]] = True
+        lost.append(
+            f"{launches.kernel.names[kernel]}: passes counted different launches; "
+            f"only the counters of pass {best.number + 1} and those of the same launches are used"
+        )
+    return covered
 
 
 def matching_rows(launches: LaunchColumns, others: LaunchColumns) -> Integers:

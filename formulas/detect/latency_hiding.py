@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy
@@ -19,7 +20,7 @@ from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.dataflow import addressed_by_loads
 from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, mnemonic, waves
 from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
-from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
+from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     beyond_traffic,
@@ -52,7 +53,7 @@ class LatencyHiding(Formula):
         "keep in a register what a loop stores and loads again, and store it once behind the loop",
         "where one load brings the address of the next: follow several chains in each lane, or keep the table in LDS",
     )
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
+    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
     guidance: ClassVar[tuple[str, ...]] = (
         "In this attempt unroll the hot loop by 4 and issue its loads before the first use.",
         "In this attempt load the data of the next step before computing this one (double buffering in registers).",
@@ -61,6 +62,8 @@ class LatencyHiding(Formula):
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first."""
+        if not counts_all(kernel):
+            return _seen_by_some(self.name, profile, kernel, texts)
         number = waves(kernel)
         if (
             not counts_all(kernel)
@@ -96,6 +99,52 @@ class LatencyHiding(Formula):
             return {}
         waited = sum(table.get(reason, 0.0) for table in blamed_stalls(kernel) for reason in _WAITS)
         return {WAITS: waited / number}
+
+
+def _seen_by_some(formula: str, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
+    """From a GPU's trace or samples, which see some waves: the lines whose loads these wait for most of all.
+
+    Whether the memory is busy meanwhile is known only where counters were recorded, too; then a kernel that moves
+    data as fast as it can has no finding.
+    """
+    if latency_bound(profile, kernel) is False or kernel.resources.vgpr_spills:
+        return []
+    if kernel.dispatches and not long_enough(kernel):
+        return []
+    blamed = blamed_stalls(kernel)
+    places = sites(kernel, _load, _latency)
+    if not places:  # no line table
+        loads = [i for i in kernel.instructions if _load(i)]
+        worst = max(loads, key=lambda i: sum(blamed[i.index].values()), default=None)
+        places = [replace(kernel_site(kernel), instructions=(worst,))] if worst is not None else []
+    entered = next((i.hits for i in kernel.instructions if i.hits), 0)
+    found = []
+    for site in places:
+        waits = wait_share(kernel, add_stalls([blamed[i.index] for i in site.instructions]), _WAITS)
+        if not waits:
+            continue
+        worst = max(site.instructions, key=lambda i: sum(blamed[i.index].values()))
+        what = "store" if mnemonic(worst).startswith(_STORES) else "load"
+        rounds = max(i.hits for i in site.instructions) / entered if entered else None
+        evidence = [Evidence(f"wave time waiting for these {what}s", 100 * waits, 0.0, "%")]
+        if rounds:
+            evidence.append(Evidence(f"{what}s per traced wave", rounds, None, ""))
+        often = f" {rounds:,.0f} times" if rounds and rounds >= THRESHOLDS["latencyHiding.rounds"] else ""
+        busy = "" if latency_bound(profile, kernel) else "; how busy the memory is meanwhile was not recorded"
+        place = "" if site.file else f" (`{worst.text}` at 0x{worst.address:x})"
+        launch = launch_of(kernel, site.file, texts) if site.file else None
+        found.append(
+            finding_at(
+                formula,
+                kernel,
+                site,
+                smaller(waits, beyond_traffic(profile, kernel)),
+                f"each wave waits for this {what}{place}{often}, {waits:.0%} of its time{busy}",
+                evidence,
+                () if launch is None else (launch,),
+            )
+        )
+    return sorted(found, key=lambda f: -f.share)
 
 
 _NARROW = 2  # bytes per lane

@@ -300,7 +300,7 @@ def sysinfo(path: Path) -> None:
     )
 
 
-def roofline(path: Path) -> None:
+def roofline_table(path: Path) -> None:
     """Measured ceilings of two devices."""
     path.write_text(
         "device,HBMBw,HBMBwLow,hbmBwHigh,L2Bw,LDSBw,FP32Flops,MFMABF16Flops\n0,4000,1,9,25000,70000,120000,500000\n"

@@ -12,7 +12,10 @@ import pytest
 
 from hipscope.analysis.ingest import read_captures
 from hipscope.analysis.ingest.formats.ncu_report import MAGIC
+from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Kernel, Profile, StallReason
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.formulas.detect.registry import detect_all
 from tests.analysis.ingest.capture_files import (
     AGENTS,
     ALL,
@@ -28,7 +31,7 @@ from tests.analysis.ingest.capture_files import (
     pc_samples,
     results_json,
     rocpd,
-    roofline,
+    roofline_table,
     sysinfo,
     thread_trace,
     wide_counters,
@@ -153,7 +156,7 @@ def test_cycles_and_samples_stand_beside_each_other_and_are_not_added(tmp_path: 
 def test_wide_counters_are_those_that_pandas_reads(tmp_path: Path) -> None:
     wide_counters(tmp_path / "pmc_perf.csv")
     sysinfo(tmp_path / "sysinfo.csv")
-    roofline(tmp_path / "roofline.csv")
+    roofline_table(tmp_path / "roofline.csv")
     profile = read_captures([tmp_path])
     kernel = only(profile)
     import pandas
@@ -401,3 +404,74 @@ def test_a_trace_is_found_through_a_link_and_a_circle_of_links_ends(tmp_path: Pa
     (tmp_path / "real" / "back").symlink_to(tmp_path / "shown")
     assert only(read_captures([tmp_path / "shown"])).instructions
     shutil.rmtree(tmp_path / "shown")
+
+
+@pytest.mark.parametrize("evidence", ["thread trace", "samples", "no lines"])
+def test_waits_for_memory_in_a_capture_are_a_finding(tmp_path: Path, evidence: str) -> None:
+    kernel_trace(tmp_path / "1_kernel_trace.csv", ((1, NAME, 1000, 901_000),))
+    if evidence == "samples":
+        results_json(tmp_path / "1_results.json")
+        data = json.loads((tmp_path / "1_results.json").read_text())
+        (process,) = data["rocprofiler-sdk-tool"]
+        texts = ["global_load_dword v1, v0, s[0:1]", "s_waitcnt vmcnt(0)", "v_mul_f32_e32 v1, v1, v2"]
+        process["strings"] |= {
+            "pc_sample_instructions": texts,
+            "pc_sample_comments": [f"{PLACE}:{n}" for n in (3, 4, 4)],
+        }
+        (sample, *_) = process["buffer_records"]["pc_sample_stochastic"]
+        process["buffer_records"]["pc_sample_stochastic"] = [
+            {
+                "inst_index": n,
+                "record": {
+                    **sample["record"],
+                    "pc": {"code_object_id": 3, "code_object_offset": 256 + 8 * n},
+                    "wave_issued": int(n != 1),
+                    "snapshot": {"stall_reason": "WAITCNT"},
+                },
+            }
+            for n, count in ((0, 1), (1, 62), (2, 37))
+            for _ in range(count)
+        ]
+        (tmp_path / "1_results.json").write_text(json.dumps(data))
+        (tmp_path / "1_kernel_trace.csv").unlink()
+        for launch in process["buffer_records"]["kernel_dispatch"]:
+            launch["end_timestamp"] = launch["start_timestamp"] + 900_000
+        (tmp_path / "1_results.json").write_text(json.dumps(data))
+    else:
+        thread_trace(tmp_path / "ui_output_agent_1_dispatch_1")
+    if evidence == "no lines":
+        code = tmp_path / "ui_output_agent_1_dispatch_1" / "code.json"
+        code.write_text(code.read_text().replace(f"{PLACE}:", ""))
+    (finding,) = detect_all(read_captures([tmp_path]), SourceTexts(), formulas=["latencyHiding"])
+    assert finding.share == pytest.approx(0.62, abs=0.01)
+    assert finding.line == (0 if evidence == "no lines" else 3)
+    assert "62% of its time" in finding.message
+    assert ("at 0x100" in finding.message) is (evidence == "no lines")
+    assert "was not recorded" in finding.message
+
+
+def test_counters_of_one_launch_of_three_are_over_the_time_of_that_one(tmp_path: Path) -> None:
+    kernel_trace(
+        tmp_path / "1_kernel_trace.csv",
+        ((1, NAME, 10_000, 110_000), (2, NAME, 200_000, 300_000), (3, NAME, 400_000, 500_000)),
+    )
+    (tmp_path / "1_agent_info.csv").write_text(AGENTS)
+    requests = {"TCC_EA0_RDREQ_sum": 4_000_000.0, "TCC_EA0_WRREQ_sum": 0.0, "TCC_EA0_RDREQ_32B_sum": 0.0}
+    requests |= {"TCC_BUBBLE_sum": 0.0, "TCC_EA0_WRREQ_64B_sum": 0.0}
+    rows = [(2, NAME, counter, value, 200_000, 300_000) for counter, value in requests.items()]
+    counter_table(tmp_path / "1_counter_collection.csv", rows)
+    profile = read_captures([tmp_path])
+    roof = roofline(only(profile), profile.device, profile.provenance)
+    assert roof.bytes_per_s == 64 * 4_000_000 / 100e-6
+    assert [d.profiled for d in only(profile).dispatches] == [False, True, False]
+
+
+def test_passes_of_other_launches_are_not_mixed(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "t_kernel_trace.csv", ((1, NAME, 1000, 2000), (2, NAME, 3000, 4000)))
+    for number, rows in enumerate(
+        ([(1, "SQ_WAVES", 10.0), (2, "SQ_WAVES", 30.0)], [(2, "SQ_BUSY_CYCLES", 90.0)]), start=1
+    ):
+        (tmp_path / f"pass_{number}").mkdir()
+        table = [(d, NAME, counter, value, 10**6 + d, 10**6 + 9) for d, counter, value in rows]
+        counter_table(tmp_path / f"pass_{number}" / "c_counter_collection.csv", table)
+    assert only(read_captures([tmp_path])).counters == {"SQ_WAVES": 30.0, "SQ_BUSY_CYCLES": 90.0}
