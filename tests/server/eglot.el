@@ -13,8 +13,7 @@
   (let ((server (eglot--current-server-or-lose))
         (document (eglot--TextDocumentIdentifier)))
     (push (cons 'answer (jsonrpc-request server :workspace/executeCommand
-                                         (list :command "hipscope.server.profile" :arguments (vector document))
-                                         :timeout 20))
+                                         (list :command "hipscope.server.profile" :arguments (vector document))))
           seen)
     (flymake-mode 1)
     (let ((left 200))
@@ -34,7 +33,15 @@
       (push (cons 'hover (plist-get (plist-get hover :contents) :value)) seen))
     (let ((action (aref (vconcat (eglot-code-actions (point) (point))) 0)))
       (push (cons 'action (plist-get action :title)) seen)
-      (jsonrpc-request server :workspace/executeCommand (plist-get action :command) :timeout 20))
+      ;; With eglot's own time-out: the server must not keep the editor waiting.
+      (advice-add 'completing-read :override
+                  (lambda (question &rest _) (push (cons 'question question) seen) "Apply"))
+      (jsonrpc-request server :workspace/executeCommand (plist-get action :command)))
+    (let ((left 400))
+      (while (and (> left 0) (not (string-match-p "fast" (buffer-substring (line-beginning-position)
+                                                                           (line-end-position)))))
+        (accept-process-output nil 0.05)
+        (setq left (1- left))))
     (push (cons 'line (buffer-substring (line-beginning-position) (line-end-position))) seen)
     (set-buffer-modified-p nil)
     (eglot-shutdown server)

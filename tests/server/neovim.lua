@@ -30,8 +30,12 @@ local range = { start = here.position, ["end"] = here.position }
 local asked = { textDocument = here.textDocument, range = range, context = { diagnostics = {} } }
 local actions = vim.lsp.buf_request_sync(buffer, "textDocument/codeAction", asked, 5000)[id].result
 seen.actions = vim.tbl_map(function(action) return action.title end, actions)
+-- The user's answer to the question whether the verified rewrite is applied.
+vim.fn.inputlist = function(lines) seen.question = lines; return 1 end
 seen.answer = vim.lsp.buf_request_sync(buffer, "workspace/executeCommand", actions[1].command, 20000)[id].result
-seen.line = vim.api.nvim_buf_get_lines(buffer, 3, 4, false)[1]
+local function line() return vim.api.nvim_buf_get_lines(buffer, 3, 4, false)[1] end
+vim.wait(20000, function() return line():find("/*fast*/", 1, true) ~= nil end, 20)
+seen.line = line()
 
 vim.lsp.stop_client(id)
 seen.stopped = vim.wait(5000, function() return vim.lsp.client_is_stopped(id) end, 20)

@@ -177,7 +177,7 @@ async def test_an_input_that_changes_on_disk_makes_marks_stale_at_once(client: E
 @pytest_lsp.fixture(config=config, params=["neovim_0.7", "eglot_1.9"])  # type: ignore[untyped-decorator]
 async def blind_client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     """An editor that cannot watch every file."""
-    await start(lsp_client, request.param, request.getfixturevalue("tmp_path"))
+    await start(lsp_client, request.param, request.getfixturevalue("tmp_path"), waitsForCommands=True)
     yield
     await asyncio.wait_for(lsp_client.shutdown_session(), 10)
 

@@ -17,6 +17,7 @@ from lsprotocol import types as lsp
 from hipscope.server.jobs import tasks
 from hipscope.server.reports.schema.fields import to_json
 from tests.server.lsp_editor import (
+    DIRECTLY,
     OPTIMIZE,
     PROFILE,
     STATE,
@@ -59,8 +60,9 @@ async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
     }
     environment.pop("HIPSCOPE_WORKER", None)
     await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    client.set_configuration(DIRECTLY, section="hipscope")
     await start(client, "vscode_1.139", tmp_path, hipscopeExtension=True, profileOnSave=False)
-    client.set_configuration({"profileOnSave": False}, section="hipscope")
+    client.set_configuration({"profileOnSave": False, **DIRECTLY}, section="hipscope")
     yield client
     if client.capabilities is not None:
         await end_session(client)
@@ -117,7 +119,8 @@ async def test_an_expression_behind_wide_letters_is_underlined_exactly(
     }
     await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
     try:
-        await start(client, "vscode_1.139", folder, encoding, profileOnSave=False)
+        client.set_configuration(DIRECTLY, section="hipscope")
+        await start(client, "vscode_1.139", folder, encoding, profileOnSave=False, waitsForCommands=True)
         client.open(STRIDED)
         answer = await asyncio.wait_for(client.run(PROFILE), SECONDS)
         assert (answer["status"], answer["findings"]) == ("done", 1)

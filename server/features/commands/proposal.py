@@ -105,6 +105,7 @@ async def apply_proposal(ls: HipServer, proposal: PendingRewrite, show: Show) ->
         edited.append((part.file, changed.removeprefix(_BOM).decode("utf-8", "surrogatepass")))
         with contextlib.suppress(OSError):  # a failure only costs the way back
             _keep(part, original, changed, files)
+    await show(ls, proposal.asked.key)
     message = f"verified: {sentence}"
     ls.tell(f"hipscope: {message}. Undo takes it back.")
     ls.in_background(_profile_rewrite(ls, proposal, edited, show))

@@ -158,7 +158,7 @@ async def test_the_server_ends_with_its_editor_though_its_input_stays_open(tmp_p
     process = subprocess.Popen(["sleep", "300"])
     client = make_client()
     await client.start_io(*COMMAND, env=ENVIRONMENT)
-    await start(client, "vscode_1.139", tmp_path, process_id=process.pid)
+    await start(client, "vscode_1.139", tmp_path, process_id=process.pid, waitsForCommands=True)
     client.open(PROGRAM + "// worker: stubborn\n")
     job = asyncio.create_task(client.run(PROFILE))
     child = await child_of_worker(client)

@@ -35,7 +35,7 @@ async def neovim(tmp_path: Path) -> AsyncIterator[Editor]:
     """A client without our extension, in a folder that nobody has allowed."""
     client = make_client()
     await client.start_io(*COMMAND, env=ENVIRONMENT)
-    await start(client, "neovim_0.7", tmp_path, allowed=False)
+    await start(client, "neovim_0.7", tmp_path, allowed=False, waitsForCommands=True)
     yield client
     await end_session(client)
 
