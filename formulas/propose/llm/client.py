@@ -131,10 +131,11 @@ class _Ear:
         self.begun = False
 
     async def send(self, chunk: Any) -> None:
-        """Take one piece."""
-        delta = chunk.choices[0].delta
-        self.begun = True
-        self._news.add(len(delta.get("content") or delta.get("reasoning_content") or ""))
+        """Take one piece. The one with the token counts, which ends a stream, has no choice."""
+        for choice in chunk.choices or ():
+            self.begun = True
+            delta = choice.delta or {}
+            self._news.add(len(delta.get("content") or delta.get("reasoning_content") or ""))
 
 
 class ModelClient:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.errors import Cancelled
-from hipscope.formulas.propose.llm.answer_schema import messages
+from hipscope.formulas.propose.llm.answer_schema import load_dspy, messages
 from hipscope.formulas.propose.llm.client import Answer, ModelClient, ModelError
 from hipscope.formulas.propose.llm.model_settings import Price
 
@@ -76,6 +76,38 @@ def test_an_answer_is_heard_while_it_is_written(
     assert (answer.usage.sent, answer.usage.received) == (1234, 56)
     assert server.requests[0].body["stream"] is True
     assert heard[0] == 24  # the first piece
+
+
+def test_a_streams_last_piece_has_token_counts_and_no_choice(
+    serve: Serve, wire: ModuleType, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given litellm 1.107 or newer, which hands on the piece that older versions keep: recorded from 1.110.2."""
+    load_dspy()  # before litellm, which would fetch a price list
+    litellm = pytest.importorskip("litellm")
+    ask = litellm.acompletion
+
+    async def newer(**request: Any) -> Any:
+        pieces = await ask(**request)
+
+        async def all_pieces() -> Any:
+            async for piece in pieces:
+                yield piece
+            yield litellm.ModelResponseStream(
+                id="chatcmpl-1",
+                created=1,
+                model="test-model",
+                object="chat.completion.chunk",
+                choices=[],
+                usage=litellm.Usage(completion_tokens=56, prompt_tokens=1234, total_tokens=1290),
+            )
+
+        return all_pieces()
+
+    monkeypatch.setattr(litellm, "acompletion", newer)
+    client = client_for(serve(wire.Reply(wire.said(KERNEL, [BELIEF]))), engine="litellm", timeout_s=300.0)
+    answer = answered(client)
+    assert answer.rewrite.kernel == KERNEL
+    assert (answer.usage.sent, answer.usage.received) == (1234, 56)
 
 
 def test_a_server_that_cannot_stream_is_asked_for_the_whole(
