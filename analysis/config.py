@@ -333,7 +333,7 @@ class Config(_Section):
             "`run` are still started in this file's."
         ),
     )
-    backend: Literal["auto", "emulator", "rocm", "nvidia"] = Field(
+    backend: Literal["auto", "emulator", "rocm"] = Field(
         "auto", description="What records the profile. `auto` takes a real GPU when there is one."
     )
     device: str = Field(

@@ -38,8 +38,6 @@ def choose_profiler(backend: str, arch: str, root: Path = Path("/")) -> Profiler
         return ProfilerChoice(EmulatorProfiler())
     if backend == "rocm":
         return ProfilerChoice(RocmProfiler())
-    if backend == "nvidia":
-        raise UsageError("the nvidia backend is not available yet", "use --backend emulator or rocm")
     raise UsageError(f"unknown backend {backend!r}", "choose auto, emulator or rocm")
 
 

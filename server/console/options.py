@@ -46,7 +46,6 @@ class Backend(StrEnum):
     AUTO = "auto"
     EMULATOR = "emulator"
     ROCM = "rocm"
-    NVIDIA = "nvidia"
 
 
 class Format(StrEnum):

@@ -21,7 +21,7 @@ class EditorSettings:
 
     profile_on_save: bool = True
     profile_on_open: bool = False
-    backend: Literal["auto", "emulator", "rocm", "nvidia"] = "auto"
+    backend: Literal["auto", "emulator", "rocm"] = "auto"
     device: str | None = None
     arch: str | None = None
     formula: str = "auto"

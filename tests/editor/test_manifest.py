@@ -6,8 +6,11 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
+from hipscope.analysis.config import Config
+from hipscope.analysis.profilers import choose_profiler
+from hipscope.server.console.options import Backend
 from hipscope.server.features.commands import (
     APPLY,
     BENCH,
@@ -75,3 +78,13 @@ def test_no_lock_file_names_where_its_packages_were_fetched_from() -> None:
     for folder in (EXTENSION, Path(__file__).parent):
         packages = json.loads((folder / "package-lock.json").read_text())["packages"]
         assert not [name for name, entry in packages.items() if "resolved" in entry]
+
+
+def test_every_backend_that_is_offered_can_be_chosen_and_all_offer_the_same() -> None:
+    offered = SETTINGS["hipscope.backend"]["enum"]
+    assert len(SETTINGS["hipscope.backend"]["enumDescriptions"]) == len(offered)
+    assert offered == [backend.value for backend in Backend]
+    assert offered == list(get_args(Config.model_fields["backend"].annotation))
+    assert offered == list(get_args(get_type_hints(EditorSettings)["backend"]))
+    for name in offered:
+        choose_profiler(name, "gfx942")
