@@ -21,6 +21,7 @@ from hipscope.server.features import (
     lifecycle,
     proposals,
     restore,
+    symbols,
     watched_files,
 )
 from hipscope.server.session.language_server import HipServer
@@ -36,6 +37,7 @@ FEATURES = (
     execute_command,
     proposals,
     restore,
+    symbols,
     watched_files,
 )
 

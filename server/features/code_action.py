@@ -56,7 +56,7 @@ def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContex
             if now <= last and end >= first:
                 actions.append(
                     _action(
-                        f"Optimize kernel {kernel.base_name}: {finding.formula}",
+                        f"Optimize kernel {marks.report.short_name(kernel)}: {finding.formula}",
                         lsp.CodeActionKind.QuickFix,
                         uri,
                         kernel,
@@ -66,7 +66,7 @@ def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContex
                 )
     if _wanted(lsp.CodeActionKind.RefactorRewrite, context.only):
         for kernel in kernels_around(marks, first, last):
-            title = f"Optimize kernel {kernel.base_name}"
+            title = f"Optimize kernel {marks.report.short_name(kernel)}"
             actions.append(_action(title, lsp.CodeActionKind.RefactorRewrite, uri, kernel, None, []))
     return actions
 

@@ -81,14 +81,21 @@ def _lenses(
     report: Report, kernel: Kernel, uri: str, place: lsp.Range, *, stale: bool, found: bool
 ) -> list[lsp.CodeLens]:
     """Those of one kernel."""
-    again = lsp.Command(title=summary(report.provenance, kernel), command=PROFILE, arguments=[{"uri": uri}])
+    name = report.short_name(kernel)
+    which = (
+        "" if name == kernel.base_name else name
+    )  # an instance of a template stands over the lines of its siblings
+    title = summary(report.provenance, kernel)
+    again = lsp.Command(
+        title=f"{which}: {title}" if which else title, command=PROFILE, arguments=[{"uri": uri}]
+    )
     if stale:
         again.title = f"stale: profile again (was {again.title})"
         return [lsp.CodeLens(range=place, command=again)]
     if report.partial:
         again.title += " · partial"
     arguments = [{"uri": uri, "kernel": kernel.mangled}]
-    optimize = lsp.Command(title="Optimize", command=OPTIMIZE, arguments=arguments)
+    optimize = lsp.Command(title=f"Optimize {which}".rstrip(), command=OPTIMIZE, arguments=arguments)
     commands = [again, optimize] if found else [again]
     return [lsp.CodeLens(range=place, command=command) for command in commands]
 

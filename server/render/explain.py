@@ -64,7 +64,7 @@ def explain_line(
     for kernel, row in rows:
         blocks.append(
             Heading(
-                f"{percent(row.share)} of kernel {literal(kernel.base_name)} · "
+                f"{percent(row.share)} of kernel {literal(marks.report.short_name(kernel))} · "
                 f"{percent(kernel.gpu_share(row))} of GPU time ({report.provenance})"
             )
         )

@@ -41,7 +41,7 @@ async def test_a_capture_puts_measured_marks_on_the_open_file(client: Editor, tm
     assert (answer["status"], answer["provenance"], answer["kernels"]) == ("done", "measured", 1)
     assert answer["files"] == [str(client.path)]
     (mark,) = (await until(lambda: client.marks)).values()
-    assert mark.range.start.line == 3
+    assert mark.range.start.line == 2
     assert "(measured)" in mark.message
     assert "changed" not in mark.message
 
@@ -54,7 +54,7 @@ async def test_marks_stand_on_the_lines_that_the_profiled_text_has_now(
     capture = write_capture(tmp_path / "capture", PROGRAM)
     await client.run(OPEN_PROFILE, path=str(capture))
     (mark,) = (await until(lambda: client.marks)).values()
-    assert mark.range.start.line == 5
+    assert mark.range.start.line == 4
 
 
 async def test_the_request_of_that_name_does_the_same_and_names_what_it_cannot_open(
