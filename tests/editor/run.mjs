@@ -222,7 +222,10 @@ async function programInCpp() {
   await inOrder(editor, [
     [
       "a .cpp file that includes HIP through its own header is a GPU program: hipscope starts",
-      () => statusItem(editor.page).filter({ hasText: /hipscope/ }).waitFor(),
+      () =>
+        statusItem(editor.page)
+          .filter({ hasText: /hipscope/ })
+          .waitFor(),
     ],
     [
       "a save of it profiles the program",

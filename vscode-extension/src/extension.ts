@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { isGpuDocument, isGpuWorkspace } from "./gpu";
+import { Kernels } from "./kernels";
 import { Heat } from "./heat";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
@@ -26,12 +27,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const status = new StatusItem((uri, count) => heat.hottest(uri, count));
   const keys = new Keys(context.secrets);
   const proposals = new Proposals();
-  const running = (server = new Server(log, status, heat, keys, proposals));
+  const kernels = new Kernels(() => server);
+  const running = (server = new Server(log, status, heat, keys, proposals, () => {
+    kernels.refresh();
+  }));
   context.subscriptions.push(
     log,
     heat,
     status,
     proposals,
+    kernels,
     ...registerCommands(running, log, keys, proposals),
     ...followEditor(running, status),
   );

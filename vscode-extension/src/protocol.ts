@@ -1,5 +1,5 @@
 // What the client and `hipscope lsp` say to each other beyond LSP itself: command ids and notifications.
-import { NotificationType } from "vscode-languageclient/node";
+import { NotificationType, RequestType } from "vscode-languageclient/node";
 
 /**
  * Commands that the server registers. The language client makes an editor command of the same name of each,
@@ -70,3 +70,31 @@ export interface ProposalParams {
 }
 
 export const proposalNotification = new NotificationType<ProposalParams>("hipscope/proposal");
+
+export interface KernelFinding {
+  readonly formula: string;
+  /** Line in the document, counted from 0. */
+  readonly line: number;
+  /** Share of the kernel's time at stake, 0 to 1. */
+  readonly share: number;
+}
+
+/** A profiled kernel by what it costs. */
+export interface KernelRow {
+  readonly name: string;
+  readonly mangled: string;
+  readonly uri: string;
+  readonly range: { readonly start: { readonly line: number } };
+  readonly timeNs: number | null;
+  readonly share: number | null;
+  readonly bound: string;
+  /** Time, share and bound in words. */
+  readonly summary: string;
+  readonly stale: boolean;
+  readonly provenance: string;
+  readonly findings: readonly KernelFinding[];
+}
+
+export const kernelsRequest = new RequestType<{ uri?: string }, { kernels: KernelRow[] }, void>(
+  "hipscope/kernels",
+);

@@ -36,6 +36,7 @@ export class Server {
     private readonly heat: Heat,
     private readonly keys: Keys,
     private readonly proposals: Proposals,
+    private readonly profileChanged: () => void,
   ) {}
 
   /** The client of a server that runs and can be asked. */
@@ -128,6 +129,7 @@ export class Server {
     client.onNotification(heatNotification, (heat) => {
       this.heat.show(heat);
       this.status.refresh();
+      this.profileChanged();
     });
     client.onNotification(statusNotification, (status) => {
       this.status.set(status);
