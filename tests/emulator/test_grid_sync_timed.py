@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.emulator.raw import read_dispatches
 from tests.emulator.hip_run import run_hip
 
 ROUNDS = """
@@ -37,3 +38,36 @@ int main() {
 def test_a_profiled_grid_barrier_opens(groups: int, threads: int, tmp_path: Path) -> None:
     ran = run_hip(f"#define GROUPS {groups}\n{ROUNDS}", tmp_path, profile=True, threads=threads)
     assert (ran.stdout, ran.returncode) == ("20 20\n", 0), ran.stderr
+
+
+FENCED = """
+#include <hip/hip_cooperative_groups.h>
+__global__ void rounds(float* out, int n) {
+    for (int k = 0; k < n; ++k) {
+        out[blockIdx.x * 256 + threadIdx.x] += 1;
+        cooperative_groups::this_grid().sync();
+    }
+}
+int main() {
+    float* out; int n = ROUNDS;
+    CHECK(hipMalloc((void**)&out, 64 * 256 * 4));
+    void* args[] = {&out, &n};
+    CHECK(hipLaunchCooperativeKernel((void*)rounds, dim3(64), dim3(256), args, 0, 0));
+    CHECK(hipDeviceSynchronize());
+}
+"""
+
+
+def test_a_grid_barrier_is_waited_for_no_longer_than_its_last_wave_takes(tmp_path: Path) -> None:
+    """Waves look at different times whether it has opened: those that looked early may be at the next one by then."""
+    times = []
+    for rounds in (1, 5):
+        folder = tmp_path / str(rounds)
+        folder.mkdir()
+        assert run_hip(FENCED.replace("ROUNDS", str(rounds)), folder, profile=True).returncode == 0
+        (dispatch,) = read_dispatches(folder / "out")
+        assert dispatch.start_ns is not None
+        assert dispatch.end_ns is not None
+        times.append(dispatch.end_ns - dispatch.start_ns)
+    fence_ns = 8100 / 2.1
+    assert times[1] - times[0] < 4 * 1.5 * fence_ns

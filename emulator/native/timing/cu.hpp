@@ -75,6 +75,7 @@ struct alignas(64) TimedWave {
     alignas(64) PendingQueue<64> vector_memory;
     alignas(64) AccessNotes notes;
     BranchNotes branches;
+    std::uint32_t grid_barriers = 0;  // that it has left
 
     TimedWave() {}  // NOLINT: leaves arrays alone that `start` and their users fill
 
@@ -91,6 +92,7 @@ struct alignas(64) TimedWave {
         at_barrier = at_grid_barrier = false;
         trace = -1;
         arrived = 0;
+        grid_barriers = 0;
         begin = t;
         std::fill(std::begin(issued), std::end(issued), static_cast<std::uint32_t>(t) - (1U << 30U));  // long ago
         vector_memory.size = 0;

@@ -90,12 +90,10 @@ bool XcdSimulator::Model::issue(Cu& cu, std::size_t slot, std::int64_t attempted
     result.times[pc].issue += 4;
     if (w.trace >= 0) note(w, attempted, t, pc);
     if (outcome == Step::retry || waited) simd.free = turns;
-    if (outcome == Step::next && waited) {
-        t = leave_grid_barrier(w, pc);
-    } else if (i.unit == Unit::message && outcome == Step::next && launch.launch.object->code->program.instructions[pc].text.starts_with("ds_gws_barrier")) {
-        w.arrived = last_grid_arrival = std::max(last_grid_arrival, t);
-        t = leave_grid_barrier(w, pc);
-    }
+    const bool barrier = i.unit == Unit::message && outcome == Step::next && launch.launch.object->code->program.instructions[pc].text.starts_with("ds_gws_barrier");
+    if (barrier && !waited) w.arrived = grid_arrival(w) = std::max(grid_arrival(w), t);
+    if (barrier || (outcome == Step::next && waited)) t = leave_grid_barrier(w, pc);
+    if (barrier) ++w.grid_barriers;
     if (outcome != Step::next) return conclude(cu, w, slot, outcome, t, pc);
     std::int64_t next = 4;  // cycles until the wave may issue again
     if (accesses_memory(i.unit))
@@ -149,7 +147,7 @@ Step XcdSimulator::Model::next_outcome(TimedWave& w, const InstructionInfo& i) {
 /// the timed ones arrive as late as any, so the last of them stands for all. Returns when the wave goes on.
 std::int64_t XcdSimulator::Model::leave_grid_barrier(TimedWave& w, std::uint32_t pc) {
     w.at_grid_barrier = false;
-    const std::int64_t go = std::max(last_grid_arrival, w.arrived) + c.barrier_cycles;
+    const std::int64_t go = std::max(grid_arrival(w), w.arrived) + c.barrier_cycles;
     charge(pc, StallReason::barrier, go - w.arrived);
     return go;
 }
@@ -176,7 +174,7 @@ bool XcdSimulator::Model::conclude(Cu& cu, TimedWave& w, std::size_t slot, Step 
             if (!w.at_grid_barrier) {
                 w.at_grid_barrier = true;
                 w.arrived = t;
-                last_grid_arrival = std::max(last_grid_arrival, t);
+                grid_arrival(w) = std::max(grid_arrival(w), t);
             }
             cu.ready.set(slot, t + c.barrier_cycles);
             return within_limit(w, pc);

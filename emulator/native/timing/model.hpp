@@ -74,7 +74,7 @@ struct XcdSimulator::Model {
     std::uint64_t touched_line[kMostLines];  // of the access that the clock is at
     std::uint8_t touched_parts[kMostLines];
     TimedResult result;
-    std::int64_t last_grid_arrival = 0;  // of the timed waves, at a barrier of the whole dispatch
+    std::vector<std::int64_t> grid_arrivals;  // of the last timed wave, at each barrier of the whole dispatch
     std::uint64_t waited = 0;            // what waves that wait for the whole dispatch took of the slices
     std::optional<TimedFault> fault;
     Server dispatcher{now};  // CUs run ahead of each other, so that workgroups ask for their starts out of order
@@ -88,6 +88,12 @@ struct XcdSimulator::Model {
     ~Model();
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
+
+    /// At the barrier that the wave comes to next: it may be there while another has not looked yet whether the one before is open.
+    std::int64_t& grid_arrival(const TimedWave& w) {
+        if (w.grid_barriers >= grid_arrivals.size()) grid_arrivals.resize(w.grid_barriers + std::size_t{1});
+        return grid_arrivals[w.grid_barriers];
+    }
 
     // xcd.cpp
     void fill_instruction_caches(bool first_launch);
