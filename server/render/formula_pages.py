@@ -1,4 +1,4 @@
-"""Where the documentation is: a page of this checkout when there is one, else the project's site, else nothing."""
+"""Where the documentation is: a page of this checkout, else of the installed package, else the project's site."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pygls.uris import from_fs_path
 @cache
 def formula_page(formula: str) -> str | None:
     """The address of a formula's page, None when there is no page that could be opened."""
-    page = Path(__file__).resolve().parents[2] / "docs" / "formulas" / f"{formula}.md"
-    if page.is_file():
-        return from_fs_path(str(page)) or None
+    here = Path(__file__).resolve().parent
+    for folder in (here.parents[1] / "docs" / "formulas", here / "formulas"):
+        if (page := folder / f"{formula}.md").is_file():
+            return from_fs_path(str(page)) or None
     site = _site()
     return f"{site}/docs/formulas/{formula}.md" if site else None
 

@@ -75,6 +75,11 @@ def test_every_module_and_data_file_of_the_checkout_is_in_it(wheel: Path) -> Non
     assert wanted - packed == {name for name in wanted if Path(name).name == "CMakeLists.txt"}
 
 
+def test_the_page_of_each_formula_is_in_it(wheel: Path) -> None:
+    packed = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "render/formulas/" in name}
+    assert packed == {path.name for path in (ROOT / "docs" / "formulas").glob("*.md")}
+
+
 def test_the_schemas_of_the_reports_are_in_it(wheel: Path) -> None:
     packed = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "reports/schemas/" in name}
     assert packed == {path.name for path in (ROOT / "docs" / "schemas").glob("*.json")}
