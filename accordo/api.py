@@ -28,12 +28,13 @@ from hipscope.accordo.reference.prepare import Reference, prepare_reference
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import Replay, ReplayRequest
 from hipscope.accordo.replay.replay import replay as replay_dispatch
-from hipscope.analysis.benches.project import resolve_benched
+from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed
 from hipscope.analysis.profilers.emulator import run_emulated
 from hipscope.analysis.run import Run
+from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.places import named
@@ -46,7 +47,6 @@ from hipscope.analysis.toolchain.code_object import (
 )
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import Project, resolve_config
-from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.emulator.symbolize import demangle
 
 _SOURCES = (*PROGRAM_SUFFIXES, ".c++", *HEADER_SUFFIXES)
@@ -198,7 +198,7 @@ def _built(
     run: Run,
 ) -> tuple[Project, BuiltProgram]:
     if path.is_dir() or is_source(path):
-        project = resolve_benched(path, tuple(arguments), config, run, bench=bench)
+        project = buildable_project(path, tuple(arguments), config, run, bench=bench)
         run.say("compiling the reference")
         return project, build_program(project, toolchain, run)
     if not os.access(path, os.X_OK):

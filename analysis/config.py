@@ -328,9 +328,9 @@ class Config(_Section):
     source_dirs: list[str] = Field(
         default_factory=lambda: ["."],
         description=(
-            "Directories, relative to this file, whose sources belong to the project. With one outside of this file's "
-            'directory, such as `[".", "../common"]`, the build finds these directories beside its own; `build` and '
-            "`run` are still started in this file's."
+            "Directories and single files, relative to this file, that belong to the project. With one outside of this "
+            'file\'s directory, such as `[".", "../common", "../config.h"]`, the build finds these beside its own; '
+            "`build` and `run` are still started in this file's."
         ),
     )
     backend: Literal["auto", "emulator", "rocm"] = Field(

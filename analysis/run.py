@@ -36,12 +36,16 @@ def silent(_message: str, _share: float | None) -> None:
     """Where progress goes that is not shown."""
 
 
+def unheard(_sentence: str) -> None:
+    """Where sentences for the user go that nobody reads."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One request on its way. `cancel` None is never set; `texts` are what is built, searched and edited.
 
     All its parts count together: `compiles` are texts of device code that were given to the compiler (what its cache
-    had counts as well), `replays` recorded launches that were made again.
+    had counts as well), `replays` recorded launches that were made again. `tell` takes sentences for the user.
     """
 
     cancel: threading.Event | None = None
@@ -49,6 +53,7 @@ class Run:
     texts: SourceTexts = field(default_factory=SourceTexts)
     compiles: Count = field(default_factory=Count, compare=False, repr=False)
     replays: Count = field(default_factory=Count, compare=False, repr=False)
+    tell: Callable[[str], None] = unheard
 
     def say(self, message: str, share: float | None = None) -> None:
         """Report what is being done."""
@@ -70,7 +75,7 @@ class Run:
 
     def quietly(self) -> Run:
         """The same without progress: for work beside the one that is shown."""
-        return replace(self, progress=silent)
+        return replace(self, progress=silent, tell=unheard)
 
     def of(self, sources: Callable[[], tuple[Path, ...]]) -> Run:
         """The same on a program with these files."""

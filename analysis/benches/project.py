@@ -21,6 +21,7 @@ from hipscope.analysis.benches.extraction import Extraction, needs_extraction
 from hipscope.analysis.benches.grammar import BenchError, BenchLine, BenchPiece, BenchText, parse_bench
 from hipscope.analysis.benches.program import opening, program_text
 from hipscope.analysis.benches.signature import ask_signatures, missing_header_hint, mistakes
+from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
 from hipscope.analysis.config import CONFIG_FILE, Config
 from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, UsageError
 from hipscope.analysis.run import Run
@@ -38,7 +39,6 @@ from hipscope.analysis.toolchain.project import (
     resolve_project,
     settings_directory,
 )
-from hipscope.analysis.toolchain.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, has_main
 
 # Functions of the file that no bench calls may need what is defined elsewhere: they are left out of the program.
 # Kernels may be private members.

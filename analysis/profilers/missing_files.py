@@ -24,13 +24,19 @@ _SAID = re.compile(_PATH.pattern + r"|(?:\.{1,2}|~)/(?:[\w.+-]+/)*[\w.+-]+")
 # A file that is opened to be written: `fopen("log.txt", "wb")`, `std::ofstream out("log.txt")`.
 _WRITTEN = re.compile(rb'"[^"\n]*"\s*,\s*"[wa][bt+x]*"|\bofstream\b[^;"\n]*"[^"\n]*"')
 # "usage: main N", "use the event-based method with \"-m event\" argument"
-_ARGUMENTS = re.compile(r"\busage\b|\barguments?\b|\bcommand[- ]line\b", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"(?<!memory )\busage\b|\barguments?\b|\bcommand[- ]line\b", re.IGNORECASE)
 _NAMED = "it names what is not there: "
 _WORD = re.compile(r"[^\s'\"`<>()\[\],;:=]+(?<![.!?])")
 _NO_COMMAND = re.compile(
     r"^(?:/bin/)?(?:ba)?sh: (?:line )?(?:\d+: )?([\w.+/-]+): (?:command )?not found", re.MULTILINE
 )
 _HEADERS = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
+
+
+def speaks_of_arguments(output: str) -> str | None:
+    """The last line in which a program speaks of the arguments that it is given; None where none does."""
+    lines = [line.strip() for line in output.splitlines() if _ARGUMENTS.search(line)]
+    return lines[-1] if lines else None
 
 
 def what_is_missing(
@@ -41,7 +47,7 @@ def what_is_missing(
         return _NAMED + ", ".join(f"the command {name}" for name in commands)
     if files := missing_files(argv, directory, output):
         return _NAMED + ", ".join(files)
-    if _ARGUMENTS.search(output):
+    if speaks_of_arguments(output) is not None:
         return "what it printed speaks of its arguments: they stand in `run` of hipscope.toml, or after `--`"
     if files := files_of_sources(directory, sources):
         return "its sources name files that are not there: " + ", ".join(files)

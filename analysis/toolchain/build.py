@@ -24,7 +24,6 @@ from hipscope.analysis.semantics.records import SourceCommand
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined
-from hipscope.analysis.toolchain.build_files import advice
 from hipscope.analysis.toolchain.cache import SYSTEM_PREFIXES, BuildCache, Entry
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object, undefined_symbols
 from hipscope.analysis.toolchain.command_build import BuildTree, build_in_tree
@@ -128,13 +127,9 @@ def build_program(
         jobs = [pool.submit(_compile, order) for order in (device_side, host_side)]
         failures = [error for job in jobs if isinstance(error := job.exception(), BuildFailed)]
         if failures:
-            failure = build_failed(str(project.main_source), _said_once(failures), toolchain, returncode=1)
-            raise _with_advice(failure, project)
+            raise build_failed(str(project.main_source), _said_once(failures), toolchain, returncode=1)
         device, host = (job.result() for job in jobs)
-    try:
-        program = _link(project, toolchain, device, host, run.cancel)
-    except BuildFailed as failure:
-        raise _with_advice(failure, project) from None
+    program = _link(project, toolchain, device, host, run.cancel)
     return BuiltProgram(
         argv=(str(program.directory / "program"), *project.program_args),
         directory=project.root,
@@ -238,13 +233,6 @@ def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None
     for side in sides:
         order = _Order(project, toolchain, unit, side, run.texts, run.cancel)
         _preamble(order, _flags(order), "now")
-
-
-def _with_advice(failure: BuildFailed, project: Project) -> BuildFailed:
-    """The failure, with what the build files beside the source say when it may be that the source is not alone."""
-    if failure.hint is not None and "hipscope.toml" in failure.hint:
-        failure.hint = advice(project.root) or failure.hint
-    return failure
 
 
 def _said_once(failures: Sequence[BuildFailed]) -> str:

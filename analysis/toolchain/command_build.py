@@ -14,19 +14,19 @@ import functools
 import hashlib
 import json
 import os
-import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.analysis.build_files.proposal import left_outside
+from hipscope.analysis.build_files.rocm_folder import STAND_INS, stand_ins
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import cache_directory, locked, write_atomically
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
-from hipscope.analysis.toolchain.build_files import left_outside
 from hipscope.analysis.toolchain.compile_commands import recorded_units
 from hipscope.analysis.toolchain.compiler_files import compiler_variables
 from hipscope.analysis.toolchain.compiler_messages import build_error
@@ -49,7 +49,6 @@ _DONE, _TEXTS = "done.json", "texts.json"
 _RULES = "2"  # how copies are brought up to date: those of other rules may hold objects of older headers
 _SHORT_S = 15.0  # of a build: a second copy for candidates costs one more
 _LINKED_FROM_BYTES = 32 * 1024 * 1024
-_COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def build_in_tree(
     assert build is not None
     searched = compiler_variables(project.config.env)
     variables = json.dumps({**project.config.env, **searched}, sort_keys=True)
-    settings = [toolchain.identity, _WRAPPER, _RULES, build, variables]
+    settings = [toolchain.identity, STAND_INS, _RULES, build, variables]
     identity = hashlib.sha256("\0".join([str(project.root), str(home), *settings]).encode()).hexdigest()[:16]
     place = Path(os.path.realpath(cache_directory())) / "trees" / f"{home.name}-{identity}"
     overlay = run.texts.unsaved
@@ -120,7 +119,6 @@ def build_in_tree(
                 seconds, output = last["seconds"], last["output"]
                 return BuildTree(project.root, tree, start, slot / "record", seconds, output, cached=True)
         done.unlink(missing_ok=True)
-        (slot / "record").mkdir(exist_ok=True)
         environment = _environment(project, toolchain, slot)
         argv, timeout = ["/bin/sh", "-c", build], project.config.build_timeout_s
         if confined:
@@ -153,7 +151,7 @@ def build_in_tree(
             subject = f"`{build}` in {home}"
             failure = build_error(subject, output, tree, toolchain, returncode=completed.returncode)
             if isinstance(failure, BuildFailed) and not project.folders and _lacks_a_file(failure):
-                failure.hint = left_outside(home) or failure.hint
+                failure.hint = left_outside(home, toolchain.calls) or failure.hint
             raise failure
         result = {"content": content, "seconds": completed.seconds, "output": output}
         write_atomically(done, json.dumps(result).encode())
@@ -255,7 +253,7 @@ def _bring_up_to_date(
 
 def _files(directory: Path) -> Iterator[Path]:
     """The files to copy: everything but what a build makes, which the copy makes for itself, and our own cache."""
-    for path in sorted(directory.iterdir()):
+    for path in sorted(directory.iterdir()) if directory.is_dir() else [directory]:
         if path.is_symlink():
             yield path
         elif path.is_dir():
@@ -308,19 +306,11 @@ def _replace_by_link(link: Path, target: str) -> None:
 
 
 def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str, str]:
-    """What the build command sees: our wrappers first on PATH and in the variables that build systems ask."""
-    wrappers = slot / "wrappers"
-    wrappers.mkdir(exist_ok=True)
-    for name in _COMPILERS:
-        script = wrappers / name
-        script.write_text(_wrapper(name, toolchain, slot, project.root))
-        script.chmod(0o755)
-    env = {**os.environ, **project.config.env}
-    env["PATH"] = f"{wrappers}{os.pathsep}{env.get('PATH', os.defpath)}"
-    # A variable may hold flags behind the compiler's name, and build systems take them from there.
-    for variable, name in (("HIPCC", "hipcc"), ("HIPCXX", "clang++")):
-        _, *flags = env.get(variable, "").split() or [""]
-        env[variable] = " ".join([str(wrappers / name), *flags])
+    """What the build command sees: our compilers, and where there is no ROCm, the folder that stands for it."""
+    given = {**os.environ, **project.config.env}
+    (slot / "record").mkdir(exist_ok=True)
+    names = (slot / "tree", project.root)
+    env = given | stand_ins(slot, toolchain.calls, given, record=slot / "record", names=names)
     env["CMAKE_EXPORT_COMPILE_COMMANDS"] = "ON"
     # Compilers that no wrapper stands for, such as g++ for host code, find our headers before the system's older ones.
     for variable in ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"):
@@ -335,77 +325,3 @@ def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str
         f"{env.get('HIPCC_COMPILE_FLAGS_APPEND', '')} -gline-tables-only".strip()
     )
     return env
-
-
-def _wrapper(name: str, toolchain: Toolchain, slot: Path, root: Path) -> str:
-    """A script in place of a compiler: our architecture and positions, the user's everything else."""
-    c_compiler = name in ("clang", "amdclang")
-    compiler = toolchain.clang.with_name("clang") if c_compiler else toolchain.clang
-    values = {
-        "COMPILER": shlex.quote(str(compiler)),
-        "HIP_FLAGS": shlex.join(toolchain.hip_flags),
-        "LINK_FLAGS": shlex.join(("--hip-link", *toolchain.link_flags)),
-        "RECORD": shlex.quote(str(slot / "record")),
-        "PREFIX_MAP": shlex.quote(f"-fdebug-prefix-map={slot / 'tree'}={root}"),
-        "HIPCC": "yes" if name == "hipcc" else "no",
-    }
-    text = _WRAPPER
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", value)
-    return text
-
-
-_WRAPPER = """#!/bin/sh
-# Written by hipscope. Calls the real compiler so that machine code keeps its source positions and is for the
-# architecture that is profiled, and records how each file was compiled.
-set -f
-hip=@HIPCC@
-link=yes
-compile=no
-optimize=no
-explicit=no
-relocatable=no
-count=$#
-while [ "$count" -gt 0 ]; do
-    argument=$1
-    shift
-    count=$((count - 1))
-    case $argument in
-        --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
-        -c|-S|-E|-M|-MM|--cuda-device-only|--offload-device-only) link=no ;;
-        --genco) link=no; [ "@HIPCC@" = yes ] && argument=--cuda-device-only ;;  # as the real hipcc says it
-        -O*) optimize=yes ;;
-        -fgpu-rdc) relocatable=yes ;;
-        -fno-gpu-rdc) relocatable=no ;;
-        --hip-link) hip=yes ;;
-        -xhip) explicit=yes; hip=yes ;;
-        -x) explicit=yes; [ "$1" = hip ] && hip=yes ;;
-        *.hip|*.cu) compile=yes; hip=yes ;;
-        *.cpp|*.cc|*.cxx|*.c) compile=yes ;;
-    esac
-    case $hip,$explicit,$argument in
-        yes,no,*.cpp|yes,no,*.cc|yes,no,*.cxx|yes,no,*.cu) set -- "$@" -x hip "$argument" -x none ;;
-        *) set -- "$@" "$argument" ;;
-    esac
-done
-if [ "$compile" = yes ]; then
-    call=@RECORD@/"$$-$(date +%s%N)"
-    { printf '%s' "$PWD"; printf '\\0%s' "$@"; } > "$call"
-fi
-if [ "$hip" = yes ] && [ "$compile" = yes ]; then
-    [ "$optimize" = yes ] || set -- -O3 "$@"
-    set -- @HIP_FLAGS@ "$@"
-fi
-if [ "$compile" = yes ]; then
-    set -- "$@" -gline-tables-only -gcolumn-info -fdiagnostics-absolute-paths @PREFIX_MAP@
-    # Not a depfile: the build may have one of its own, and a compiler writes only one.
-    set -- "$@" -Xclang -header-include-file -Xclang "$call.included"
-fi
-if [ "$hip,$link,$compile,$relocatable" = yes,yes,no,yes ]; then
-    set -- @HIP_FLAGS@ "$@"  # this is where the GPU code of the objects is made
-fi
-if [ "$hip" = yes ] && [ "$link" = yes ]; then
-    set -- "$@" @LINK_FLAGS@
-fi
-exec @COMPILER@ "$@" -Wno-unused-command-line-argument
-"""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hipscope.analysis.build_files.cmake_replies import REPLY, models, targets
 from hipscope.analysis.errors import UsageError
 
 DATABASE = "compile_commands.json"
-_REPLY = ".cmake/api/v1/reply/index-*.json"
 _BUILD_FOLDERS = ("build", "build/*", "build-*", "cmake-build-*", "out/build/*", "_build")
 INCLUDED = ".included"  # beside a recorded call: the files that its source included, one a line
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
@@ -108,7 +108,7 @@ def cmake_reply(root: Path) -> Path | None:
     """The newest index that CMake wrote for an editor in a build folder of `root` or of a directory above it."""
     for directory in (root, *root.parents):
         if (directory / "CMakeLists.txt").is_file():
-            found = [p for where in _BUILD_FOLDERS for p in directory.glob(f"{where}/{_REPLY}")]
+            found = [p for where in _BUILD_FOLDERS for p in directory.glob(f"{where}/{REPLY}")]
             if found:
                 return max(found, key=lambda path: path.name)  # "the index file with the largest name"
         if (directory / ".git").exists():
@@ -116,53 +116,9 @@ def cmake_reply(root: Path) -> Path | None:
     return None
 
 
-@dataclass(frozen=True)
-class CmakeProgram:
-    """An executable target: where its file will be in the build folder, and its sources."""
-
-    target: str
-    path: str
-    sources: tuple[Path, ...]
-
-
-def ask_cmake(build: Path) -> None:
-    """Have the next configuration of a build folder write a reply."""
-    query = build / ".cmake/api/v1/query"
-    query.mkdir(parents=True)
-    (query / "codemodel-v2").touch()
-
-
-def cmake_programs(build: Path) -> list[CmakeProgram]:
-    """The executables of a build folder that was asked and configured, in CMake's order. Raises UsageError."""
-    found = []
-    for reply in build.glob(_REPLY):
-        try:
-            for top, said in _targets(json.loads(reply.read_text(encoding="utf-8")), reply.parent):
-                if said["type"] == "EXECUTABLE":
-                    sources = tuple(_normal(top / item["path"]) for item in said.get("sources", ()))
-                    found.append(CmakeProgram(said["name"], said["artifacts"][0]["path"], sources))
-        except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-            raise UsageError(f"{reply}: not a reply of CMake's file API: {error}") from error
-    return found
-
-
-def _targets(index: Any, replies: Path) -> Iterator[tuple[Path, Any]]:
-    """The folder of the sources, and what a target is."""
-    for model in _models(index, replies):
-        for target in (t for c in model["configurations"] for t in c["targets"]):
-            said = json.loads((replies / target["jsonFile"]).read_text(encoding="utf-8"))
-            yield Path(model["paths"]["source"]), said
-
-
-def _models(index: Any, replies: Path) -> Iterator[Any]:
-    for listed in index["objects"]:
-        if listed["kind"] == "codemodel" and listed["version"]["major"] == 2:
-            yield json.loads((replies / listed["jsonFile"]).read_text(encoding="utf-8"))
-
-
 def _of_targets(index: Any, replies: Path, source: Path) -> CompileCommand | None:
-    builds = [Path(model["paths"]["build"]) for model in _models(index, replies)]
-    for top, said in _targets(index, replies):
+    builds = [Path(model["paths"]["build"]) for model in models(index, replies)]
+    for top, said in targets(index, replies):
         for item in said.get("sources", ()):
             if "compileGroupIndex" in item and _normal(top / item["path"]) == source:
                 group = said["compileGroups"][item["compileGroupIndex"]]

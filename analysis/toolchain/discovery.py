@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from hipscope.analysis.build_files.rocm_folder import CompilerCalls
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.system.directories import check_temporary
@@ -86,6 +87,13 @@ class Toolchain:
     def compiler(self) -> tuple[str, ...]:
         """The command line to which hipRTC adds its source."""
         return (str(self.clang), *self.hip_flags)
+
+    @property
+    def calls(self) -> CompilerCalls:
+        """How a project's own build has to call this compiler."""
+        return CompilerCalls(
+            self.clang, self.arch, self.hip_flags, self.link_flags, self.library_dirs, self.rocm_path
+        )
 
     @property
     def hip_location_flags(self) -> tuple[str, ...]:

@@ -12,25 +12,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hipscope.analysis.config import CONFIG_FILE, Config, load_config
-from hipscope.analysis.errors import UsageError
-from hipscope.analysis.source.texts import SourceTexts
-from hipscope.analysis.system.places import place_of
-from hipscope.analysis.toolchain.build_files import advice
-from hipscope.analysis.toolchain.run_command import with_arguments
-from hipscope.analysis.toolchain.source_files import (
+from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
     PROGRAM_SUFFIXES,
     has_main,
     is_source,
     not_a_source,
 )
+from hipscope.analysis.config import CONFIG_FILE, Config, load_config
+from hipscope.analysis.errors import UsageError
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.places import place_of
+from hipscope.analysis.toolchain.run_command import with_arguments
 
 BuildKind = Literal["single", "command"]
 
+_BUILD_HINT = (
+    f"say how to build and run the program with `build` and `run` in {CONFIG_FILE}, or ask `hipscope init`"
+)
 _SKIPPED = {"node_modules", "__pycache__", "CMakeFiles"}
 _MAX_SOURCES = 20_000
 _HEAD = 4096  # bytes that say of what kind a file is
+
+
+class NotAProgram(UsageError):
+    """A file or a directory that does not say by itself which program it is; the build files beside it may."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,8 @@ class Project:
     `sources` are what may belong to it until it is built, then what the build read; `compiled` are those of them that
     the compiler was called for, None before the build or where no call was seen. `subject` is the user's file where
     `main_source` was generated to run its kernels: that includes it, and is no source of the user's. `extract` gives
-    what the compiler sees of it, with each byte that is left out a blank; None: all.
+    what the compiler sees of it, with each byte that is left out a blank; None: all. `build_note` is a sentence for the
+    user about a build that no `hipscope.toml` names.
     """
 
     root: Path
@@ -56,6 +63,7 @@ class Project:
     folders: tuple[Path, ...] = ()
     subject: Path | None = None
     extract: Callable[[bytes], bytes] | None = None
+    build_note: str | None = None
 
     @property
     def own_source(self) -> Path | None:
@@ -101,29 +109,44 @@ def resolve_project(
     settings = config if config is not None else load_config(home or start)
     arguments = tuple(program_args) or tuple(settings.args)
     if settings.build is not None:
-        if program_args and settings.run is not None:
-            run = with_arguments(settings.run, program_args)
-            settings, arguments = settings.model_copy(update={"run": run}), ()
-        root = home or start
-        if any(".." in Path(name).parts for name in settings.source_dirs):
-            # The copies of these folders lie to each other as their names say: no link may stand in between.
-            root, target = root.resolve(), target.resolve()
-        main = target if target.is_file() else None
-        if main is not None:
-            read_source(main, texts)
-        sources = tuple(find_sources(root, settings))
-        folders = _folders(root, settings)
-        above = Path(os.path.commonpath(folders)) if folders else root
-        return Project(above, main, sources, settings, arguments, "command", home=root, folders=folders)
+        return command_project(
+            home or start, settings, target if target.is_file() else None, program_args, texts
+        )
     main = target if target.is_file() else _only_program(target, home, texts)
     settings = _with_flags_for(main, home, settings)
     text = read_source(main, texts)
     if main.suffix in HEADER_SUFFIXES:
-        raise UsageError(f"{main}: a header is not a program", _bench_hint(text) + _build_hint(main.parent))
+        raise NotAProgram(f"{main}: a header is not a program", _bench_hint(text) + _BUILD_HINT)
     if not has_main(text):
         hint = _bench_hint(text) or "add one, or "
-        raise UsageError(f"{main}: no `main` function", hint + _build_hint(main.parent))
+        raise NotAProgram(f"{main}: no `main` function", hint + _BUILD_HINT)
     return Project(main.parent, main, (main,), settings, arguments, "single")
+
+
+def command_project(
+    home: Path,
+    settings: Config,
+    main: Path | None,
+    program_args: Sequence[str] = (),
+    texts: SourceTexts | None = None,
+) -> Project:
+    """The program that the `build` of these settings makes in a directory. `main` is the file that was asked for.
+
+    Raises UsageError: a folder of `source_dirs` that is not there, or a file that is not text.
+    """
+    arguments = tuple(program_args) or tuple(settings.args)
+    if program_args and settings.run is not None:
+        run = with_arguments(settings.run, program_args)
+        settings, arguments = settings.model_copy(update={"run": run}), ()
+    if any(".." in Path(name).parts for name in settings.source_dirs):
+        # The copies of these folders lie to each other as their names say: no link may stand in between.
+        home, main = home.resolve(), None if main is None else main.resolve()
+    if main is not None:
+        read_source(main, texts or SourceTexts())
+    sources = tuple(find_sources(home, settings))
+    folders = _folders(home, settings)
+    above = Path(os.path.commonpath(_directories(folders))) if folders else home
+    return Project(above, main, sources, settings, arguments, "command", home=home, folders=folders)
 
 
 def file_settings(file: Path, config: Config | None = None) -> Config:
@@ -193,29 +216,34 @@ def check_source(path: Path, data: bytes) -> None:
 
 
 def find_sources(root: Path, config: Config) -> Iterator[Path]:
-    """The sources and headers below `source_dirs`, sorted. Raises `UsageError` for a directory that is not there."""
+    """The sources and headers below `source_dirs`, sorted. Raises `UsageError` for one that is not there."""
     seen: set[Path] = set()
     for name in config.source_dirs:
-        directory = Path(os.path.normpath(root / name))
-        if not directory.is_dir():
-            raise UsageError(f"{root / CONFIG_FILE}: source_dirs: {directory} is not a directory")
-        for path in _walk(directory):
+        place = Path(os.path.normpath(root / name))
+        if not place.exists():
+            raise UsageError(f"{root / CONFIG_FILE}: source_dirs: {place} is neither a directory nor a file")
+        for path in _walk(place) if place.is_dir() else (place,):
             if path.suffix in PROGRAM_SUFFIXES + HEADER_SUFFIXES and path not in seen:
                 seen.add(path)
                 if len(seen) > _MAX_SOURCES:
                     raise UsageError(
-                        f"{directory}: more than {_MAX_SOURCES} source files",
+                        f"{place}: more than {_MAX_SOURCES} source files",
                         "narrow `source_dirs` in hipscope.toml",
                     )
                 yield path
 
 
 def _folders(home: Path, config: Config) -> tuple[Path, ...]:
-    """The directory of the settings and those of `source_dirs`, when some of them lie outside of it; else none."""
+    """The directory of the settings and what `source_dirs` names, when some of that lies outside of it; else none."""
     named = {Path(os.path.normpath(home / name)) for name in config.source_dirs} | {home}
     if all(path.is_relative_to(home) for path in named):
         return ()
     return tuple(sorted(p for p in named if not any(p != q and p.is_relative_to(q) for q in named)))
+
+
+def _directories(folders: Iterable[Path]) -> list[Path]:
+    """The same with the directory of each that is a single file."""
+    return [path if path.is_dir() else path.parent for path in folders]
 
 
 def _found_from(home: Path, source_directory: Path, flags: Sequence[str]) -> list[str]:
@@ -244,14 +272,14 @@ def _only_program(directory: Path, home: Path | None, texts: SourceTexts) -> Pat
     if not candidates:
         kinds = ", ".join(PROGRAM_SUFFIXES)
         config = f"no {CONFIG_FILE}" if home is None else f"no `build` in {home / CONFIG_FILE}"
-        raise UsageError(f"{directory}: no source file ({kinds}) and {config}", _build_hint(directory))
+        raise NotAProgram(f"{directory}: no source file ({kinds}) and {config}", _BUILD_HINT)
     if not programs:
-        raise UsageError(
-            f"{directory}: no source file here has a `main` function", f"add one, or {_build_hint(directory)}"
+        raise NotAProgram(
+            f"{directory}: no source file here has a `main` function", f"add one, or {_BUILD_HINT}"
         )
-    raise UsageError(
+    raise NotAProgram(
         f"{directory}: {len(programs)} programs ({_names(programs)})",
-        f"name one of them, or {_build_hint(directory)}",
+        f"name one of them, or {_BUILD_HINT}",
     )
 
 
@@ -281,9 +309,3 @@ def _bench_hint(text: str) -> str:
     if "__global__" not in text:
         return ""
     return "write `// hipscope: bench KERNEL grid=... block=... x=[n]:normal n=1024` above a kernel, or "
-
-
-def _build_hint(directory: Path) -> str:
-    return (
-        advice(directory) or f"say how to build and run the program with `build` and `run` in {CONFIG_FILE}"
-    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.core
 
-from hipscope.server.console.terminal import STOPPED, failures_reported, work_begun
+from hipscope.server.console.terminal import STOPPED, failures_reported, told, work_begun
 
 if TYPE_CHECKING:
     from hipscope.analysis.config import Config
@@ -64,12 +65,12 @@ def add(app: typer.Typer) -> None:
             if words and words[0] in ("-h", "--help"):
                 sys.stdout.write(HELP)
                 return
+            from hipscope.analysis.build_files.source_files import is_source
             from hipscope.analysis.config import Config
             from hipscope.analysis.errors import UsageError
             from hipscope.analysis.run import Run
             from hipscope.analysis.runs import rocprof_options
             from hipscope.analysis.runs.emulate import emulate as run
-            from hipscope.analysis.toolchain.source_files import is_source
 
             before, program = _split(words)
             before, bench = _named_bench(before)
@@ -118,10 +119,10 @@ def _named_bench(words: list[str]) -> tuple[list[str], str | None]:
 
 def _built(words: list[str], bench: str | None, run: Run) -> tuple[Config, list[str]]:
     """The settings of a source, and the command line of the program that it becomes."""
-    from hipscope.analysis.benches.project import resolve_benched
+    from hipscope.analysis.runs.buildable import buildable_project
     from hipscope.analysis.toolchain.build import build_program
     from hipscope.analysis.toolchain.discovery import find_toolchain
 
-    project = resolve_benched(Path(words[0]), words[1:], run=run, bench=bench)
+    project = buildable_project(Path(words[0]), words[1:], run=replace(run, tell=told), bench=bench)
     built = build_program(project, find_toolchain(project.config), run)
     return project.config, list(built.argv)

@@ -1,36 +1,58 @@
-"""`hipscope init`: a `hipscope.toml` for a directory, from its Makefile, its CMakeLists.txt or its sources."""
+"""`hipscope init`: a `hipscope.toml` for a directory, from its Makefile, its CMakeLists.txt or its sources; tried."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.console.options import named_path
-from hipscope.server.console.terminal import failures_reported
+from hipscope.server.console.options import ProgramCommand, named_path, program_arguments
+from hipscope.server.console.terminal import failures_reported, progress_shown, told, work_begun
+
+if TYPE_CHECKING:
+    from hipscope.analysis.build_files.proposal import BuildProposal, ProposedBuilds
+    from hipscope.analysis.runs.try_build import Tried
+
+_SECONDS = 30.0
+_MOST_TRIED = 4
 
 
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
-    app.command()(init)
+    app.command(cls=ProgramCommand)(init)
 
 
 def init(
+    context: typer.Context,
     directory: Annotated[
         Path,
         typer.Argument(parser=named_path, metavar="DIR", help="The directory whose program is described."),
     ] = Path(),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the file; write nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a hipscope.toml that is there.")] = False,
+    program: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which of several programs to take.", show_default=False),
+    ] = None,
+    untried: Annotated[
+        bool, typer.Option("--untried", help="Write what the build files say; build and run nothing.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=1.0, help="How long a program may run until it launches a kernel.")
+    ] = _SECONDS,
 ) -> None:
-    """Write a hipscope.toml: how the program of a directory is built and run, as its build files say."""
+    """Write a hipscope.toml: how the program of a directory is built and run, as its build files say.
+
+    What they say is tried first: it has to build, and the program has to launch a kernel.
+    """
     with failures_reported():
+        from hipscope.analysis.build_files.proposal import no_hip
         from hipscope.analysis.config import CONFIG_FILE
         from hipscope.analysis.errors import UsageError
         from hipscope.analysis.system.directories import write_atomically
-        from hipscope.analysis.toolchain.build_files import propose_build
 
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory", "name the one with the Makefile or the sources")
@@ -39,20 +61,115 @@ def init(
             raise UsageError(
                 f"{file} is there already", "--force replaces it, --dry-run only shows the new one"
             )
-        found = propose_build(directory)
-        if found is None:
-            raise UsageError(
-                f"{directory}: neither a Makefile or CMakeLists.txt that builds a program, nor one source with `main`",
-                f"write `build` and `run` into {CONFIG_FILE} by hand, or name the directory of one program",
-            )
+        if (nothing := no_hip(directory)) is not None:
+            raise UsageError(f"{directory}: {nothing}", "name the directory of a HIP program")
+        arguments = program_arguments(context)
+        found, notes = _chosen(directory.absolute(), program, arguments, untried, seconds)
         settings = found.lines or (
             f"# {found.origin} is a program of one source: it needs no `build`.",
-            "args = []",
+            f"args = {_list(arguments)}",
         )
         text = "\n".join([f"# Written by `hipscope init` from {found.origin}.", *settings, ""])
         if not dry_run:
             write_atomically(file, text.encode())
         sys.stdout.write(text)
-        for note in found.notes:
-            sys.stderr.write(f"hipscope: {note}\n")
-        sys.stderr.write(f"hipscope: {'would write' if dry_run else 'wrote'} {file}\n")
+        for note in notes:
+            told(note)
+        told(f"{'would write' if dry_run else 'wrote'} {file}")
+
+
+def _chosen(
+    directory: Path, program: str | None, arguments: Sequence[str], untried: bool, seconds: float
+) -> tuple[BuildProposal, list[str]]:
+    """The proposal to write, and what to say about it. Raises UsageError where there is none, BuildFailed."""
+    from hipscope.analysis.build_files.proposal import propose_builds
+    from hipscope.analysis.config import Config
+    from hipscope.analysis.errors import BuildFailed
+    from hipscope.analysis.run import Run
+    from hipscope.analysis.runs.try_build import try_builds
+    from hipscope.analysis.toolchain.discovery import find_toolchain
+
+    config = Config()
+    with work_begun() as cancel, progress_shown() as progress:
+        run = Run(cancel, progress)
+        run.say("reading the build files")
+        toolchain = find_toolchain(config)
+        proposals = propose_builds(directory, toolchain.calls)
+        found = _named(directory, proposals, program)
+        if untried:
+            return _with_arguments(found[0], arguments), [*proposals.refused, *found[0].notes]
+        tried = try_builds(
+            directory, found[:_MOST_TRIED], config, toolchain, run, seconds=seconds, arguments=arguments
+        )
+    notes = list(proposals.refused)
+    last = tried[-1]
+    if last.launched:
+        notes += [_of_tried(one) for one in tried[:-1]]
+        others = [one.program for one in proposals.found if one.program != last.proposal.program]
+        if others and len(tried) == 1 and program is None:
+            notes.append(f"it builds {', '.join(others)} as well; --program NAME takes another one")
+        return last.proposal, [*notes, *last.proposal.notes]
+    built = [one for one in tried if one.built]
+    if not built:
+        reasons = [*proposals.refused, *(_of_tried(one) for one in tried)]
+        raise BuildFailed("; ".join(reasons), "--untried writes it all the same")
+    best = next((one for one in built if one.asks), built[0])
+    if not arguments and (given := _ask_for_arguments(best)):
+        return _chosen(directory, best.proposal.program, given, untried, seconds)
+    notes += [_of_tried(one) for one in tried]
+    if best.asks:
+        notes.append("its arguments: `hipscope init --force -- ARGUMENTS`, or in `run` of hipscope.toml")
+    return best.proposal, [*notes, *best.proposal.notes]
+
+
+def _named(directory: Path, proposals: ProposedBuilds, program: str | None) -> list[BuildProposal]:
+    """The proposals for a program of that name. Raises UsageError when there is none."""
+    from hipscope.analysis.errors import UsageError
+
+    found = [one for one in proposals.found if program in (None, one.program, Path(one.program).name)]
+    if found:
+        return found
+    if proposals.found:
+        names = ", ".join(one.program for one in proposals.found)
+        raise UsageError(f"{directory}: it builds no program `{program}`", f"it builds {names}")
+    what = "; ".join(proposals.refused) or (
+        "neither a Makefile or CMakeLists.txt that builds a program, nor one source with `main`"
+    )
+    raise UsageError(
+        f"{directory}: {what}",
+        "write `build` and `run` into hipscope.toml by hand, or name the directory of one program",
+    )
+
+
+def _of_tried(one: Tried) -> str:
+    """What came of a proposal that is not taken, in one line."""
+    if not one.built:
+        return f"`{one.proposal.build or one.proposal.origin}` fails: {one.reason}"
+    return f"`{one.proposal.run or one.proposal.program}` builds, but {one.reason}"
+
+
+def _ask_for_arguments(best: Tried) -> list[str]:
+    """What somebody at a terminal answers to the program's wish for arguments."""
+    import shlex
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return []
+    sys.stderr.write(f"hipscope: {_of_tried(best)}\n")
+    said: str = typer.prompt("arguments", default="", show_default=False, err=True)
+    return shlex.split(said)
+
+
+def _with_arguments(proposal: BuildProposal, arguments: Sequence[str]) -> BuildProposal:
+    from dataclasses import replace
+
+    from hipscope.analysis.toolchain.run_command import with_arguments
+
+    if not arguments or proposal.run is None:
+        return proposal
+    return replace(proposal, run=with_arguments(proposal.run, arguments))
+
+
+def _list(arguments: Sequence[str]) -> str:
+    import json
+
+    return json.dumps(list(arguments))

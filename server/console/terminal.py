@@ -48,7 +48,7 @@ def run_task(
     from hipscope.analysis.source.texts import SourceTexts
 
     with work_begun() as cancel, progress_shown() as progress:
-        return task(request, Run(cancel, progress, texts or SourceTexts()))
+        return task(request, Run(cancel, progress, texts or SourceTexts(), tell=told))
 
 
 @contextlib.contextmanager
@@ -163,6 +163,11 @@ def say(note: str) -> None:
         sys.stderr.write(f"{note}\n")
 
 
+def told(sentence: str) -> None:
+    """The same for a sentence that may hold what others have printed."""
+    say(f"hipscope: {printable(sentence)}")
+
+
 def print_failure(failure: HipscopeError) -> None:
     """What the program or the compiler said, unchanged, then our line and what to do next."""
     output = str(getattr(failure, "output", "")).rstrip("\n")
@@ -202,8 +207,8 @@ def check_output(path: Path | None, inputs: Iterable[Path | str] = ()) -> None:
 
 def _what_is_lost(path: Path, inputs: Iterable[Path | str]) -> str | None:
     """What a file is that a result would replace, when that is no older result."""
+    from hipscope.analysis.build_files.source_files import is_source
     from hipscope.analysis.config import CONFIG_FILE
-    from hipscope.analysis.toolchain.source_files import is_source
 
     if not path.is_file():
         return None

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
+from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.runs.profile_project import profile_project, program_of
 from hipscope.analysis.toolchain.project import Project, resolve_config
 from hipscope.formulas.propose.llm.model_settings import withhold_key
@@ -71,7 +72,8 @@ def profile(request: TaskRequest, run: Run) -> Report:
         request.backend or "auto",
     )
     config = project.config
-    return profile_report(session.profile, config.formulas, config.min_share, run.texts, inputs)
+    report = profile_report(session.profile, config.formulas, config.min_share, run.texts, inputs)
+    return replace(report, program=replace(report.program, build_note=project.build_note))
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,15 @@ def prepare(request: TaskRequest, run: Run) -> Preparation:
 
 def check(request: TaskRequest, run: Run) -> CheckReport:
     """Build and run under the sanitizers; the `hipscope.check/1` record. Raises HipscopeError."""
-    from hipscope.analysis.runs.check_project import check_project
+    from hipscope.analysis.runs.check_project import ALIGNED_ACCESSES, check_project
     from hipscope.server.reports.check_writer import check_report
 
     unknown = set(request.checks.split(",")) - {"all", *CHECKS}
     if unknown:
         raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
-    project, run = _begin(request, run)
-    return check_report(check_project(project, run, checks=request.checks))
+    project, run = _begin(request, run, device_flags=ALIGNED_ACCESSES)
+    report = check_report(check_project(project, run, checks=request.checks))
+    return replace(report, program=replace(report.program, build_note=project.build_note))
 
 
 def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = None) -> Optimization:
@@ -127,7 +130,8 @@ def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = Non
         stored_keys=request.stored_keys,
         end=end,
     )
-    return optimize_report(optimize_project(project, run, options=options))
+    report = optimize_report(optimize_project(project, run, options=options))
+    return replace(report, notes=(*filter(None, [project.build_note]), *report.notes))
 
 
 def prompt(request: TaskRequest, run: Run) -> PromptReport:
@@ -206,14 +210,20 @@ def find_project(request: TaskRequest, run: Run) -> Project:
     return resolve_benched(request.target, request.program_args, config, run, bench=request.bench)
 
 
-def _begin(request: TaskRequest, run: Run, *, keep_key: bool = False) -> tuple[Project, Run]:
-    """The project of a request, and its run.
+def _begin(
+    request: TaskRequest, run: Run, *, keep_key: bool = False, device_flags: Sequence[str] = ()
+) -> tuple[Project, Run]:
+    """The project of a request as it can be built, and its run. `device_flags` are those it will be built with.
 
     Unless `keep_key`, nothing that is built or run for it sees the key of its language model.
     """
-    project = find_project(request, run)
+    config = _with_request(resolve_config(request.target), request)
+    find_device(config.device)
     if not keep_key:
-        withhold_key(project.config.llm)
+        withhold_key(config.llm)
+    project = buildable_project(
+        request.target, request.program_args, config, run, bench=request.bench, device_flags=device_flags
+    )
     return project, run
 
 

@@ -29,7 +29,7 @@ def check_report(result: check_project.CheckResult) -> CheckReport:
         reports=tuple(_report(r) for r in run.reports),
         left_out=run.left_out,
         faults=tuple(record_of(KernelStop, fault) for fault in result.faults),
-        program=Program(tuple(result.argv), result.exit_code, result.output),
+        program=Program(tuple(result.argv), result.exit_code, result.output, None),
         failure=result.failure,
     )
 

@@ -70,6 +70,9 @@ def upgraded(data: object) -> object:
     present = {"kernels": changed} if "kernels" in data else {}
     if "device" in data:
         present["device"] = _with(data["device"], _DEVICE_SINCE)
+    program = data.get("program")
+    if isinstance(program, dict):
+        present["program"] = {"build_note": None, **program}
     return {**_SINCE_FIRST, **data, **present, "schema": PROFILE_SCHEMA}
 
 

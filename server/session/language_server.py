@@ -81,6 +81,7 @@ class HipServer(LanguageServer):
         # inherits them; a worker that asks a model gets them over its standard input.
         self.stored_keys = os.environ.pop("HIPSCOPE_MODEL_KEYS", "")
         self.refused_folders: set[Path] = set()
+        self._told: set[str] = set()
         self.folder_questions: dict[Path, asyncio.Future[bool]] = {}
         self._marks: dict[str, Marks] = {}
         self._background: set[asyncio.Task[None]] = set()
@@ -175,6 +176,12 @@ class HipServer(LanguageServer):
     def tell(self, message: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Show the user one line."""
         self.window_show_message(lsp.ShowMessageParams(type=kind, message=message))
+
+    def tell_once(self, message: str) -> None:
+        """Show the user one line that this session has not shown yet."""
+        if message not in self._told:
+            self._told.add(message)
+            self.tell(message)
 
     def log(self, message: str) -> None:
         """Put a text into the client's log."""

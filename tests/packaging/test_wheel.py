@@ -14,7 +14,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 FOLDERS = {"server", "analysis", "formulas", "accordo", "emulator"}
-DATA_SUFFIXES = {".py", ".toml", ".md", ".typed", ".json", ".csv", ".css", ".js", ".html", ".txt", ".j2"}
+DATA_SUFFIXES = {
+    ".py",
+    ".toml",
+    ".md",
+    ".typed",
+    ".json",
+    ".csv",
+    ".css",
+    ".js",
+    ".html",
+    ".txt",
+    ".j2",
+    ".cmake",
+}
 
 pytestmark = pytest.mark.slow
 

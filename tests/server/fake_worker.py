@@ -149,7 +149,7 @@ def check(file: str, text: str) -> Object:
         "reports": [row] if at else [],
         "left_out": 0,
         "faults": [],
-        "program": {"command": ["./a.out"], "exit_code": 0, "output": ""},
+        "program": {"command": ["./a.out"], "exit_code": 0, "output": "", "build_note": None},
         "failure": None,
     }
 
@@ -235,7 +235,7 @@ def profile(file: str, text: str) -> Object:
         "findings": findings,
         "diagnoses": [],
         "faults": [],
-        "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n"},
+        "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n", "build_note": None},
         "source_note": None,
         "partial": None,
         "headers": {file: list(headers)},

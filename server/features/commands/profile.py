@@ -43,6 +43,8 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
                 tell_program_failed(ls, key, line, report.program.output)
             else:
                 ls.tell(line, lsp.MessageType.Warning)
+        if report.program.build_note is not None:
+            ls.tell_once(f"hipscope: {key.name}: {report.program.build_note}.")
         if report.source_note:
             ls.log(f"hipscope: {report.source_note}")
         if report.partial:

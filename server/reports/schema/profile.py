@@ -97,11 +97,15 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The program that was run; `exit_code` is None when it was stopped, and negative for a signal."""
+    """The program that was run; `exit_code` is None when it was stopped, and negative for a signal.
+
+    `build_note` says how it was built where no `hipscope.toml` does and it does not build alone.
+    """
 
     command: tuple[str, ...]
     exit_code: int | None
     output: str
+    build_note: str | None
 
 
 @dataclass(frozen=True, slots=True)

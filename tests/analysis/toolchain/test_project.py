@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.benches.project import resolve_benched
+from hipscope.analysis.build_files.source_files import has_main
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.toolchain.project import file_settings, resolve_config, resolve_project
-from hipscope.analysis.toolchain.source_files import has_main
 
 MAIN = "int main() { return 0; }\n"
 
@@ -172,7 +172,7 @@ def test_a_directory_with_several_programs_asks_for_one(tmp_path: Path) -> None:
 
 def test_a_source_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "hipscope.toml").write_text('build = "make"\nrun = "./app"\nsource_dirs = ["sorce"]\n')
-    assert f"source_dirs: {tmp_path}/sorce is not a directory" in said(tmp_path)
+    assert f"source_dirs: {tmp_path}/sorce is neither a directory nor a file" in said(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`hipscope init`: what it writes, shows and refuses."""
+"""`hipscope init`: what it tries, writes, shows and refuses."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import tomllib
 
 from tests.server.command_line import Cli
 
+KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k() {}\n"
+LAUNCHES = KERNEL + "int main() { k<<<1, 1>>>(); return hipDeviceSynchronize(); }\n"
+ASKS = (
+    KERNEL + "#include <cstdio>\nint main(int n, char**) {\n"
+    '  if (n < 2) { puts("usage: ./app SIZE"); return 1; }\n  k<<<1, 1>>>(); return hipDeviceSynchronize();\n}\n'
+)
 MAKEFILE = "app: main.cpp\n\thipcc -o $@ $<\nrun: app\n\t./app 7\n"
 
 
-def test_init_writes_what_it_shows_once(cli: Cli) -> None:
+def test_init_writes_what_it_shows_once_it_was_tried(cli: Cli) -> None:
     cli.write(MAKEFILE, "Makefile")
-    cli.write("int main() {}\n", "main.cpp")
+    cli.write(LAUNCHES, "main.cpp")
     file = cli.folder / "hipscope.toml"
     shown = cli("init", "--dry-run")
     assert (shown.code, file.exists()) == (0, False)
@@ -25,10 +31,48 @@ def test_init_writes_what_it_shows_once(cli: Cli) -> None:
     assert again.code == 2
     assert "--force" in again.stderr
     assert file.read_text() == "args = []\n"
-    assert cli("init", "--force").code == 0
+    assert cli("init", "--force", "--untried").code == 0
     assert file.read_text() == written.stdout
+
+
+def test_what_does_not_build_is_not_written_and_the_reason_is_the_tools(cli: Cli) -> None:
+    cli.write(MAKEFILE, "Makefile")
+    cli.write('#include "absent.h"\n' + LAUNCHES, "main.cpp")
+    told = cli("init")
+    assert told.code == 4
+    assert "`make` fails" in told.stderr
+    assert "'absent.h' file not found" in told.stderr
+    assert not (cli.folder / "hipscope.toml").exists()
+    assert cli("init", "--untried").code == 0
+
+
+def test_a_program_that_wants_arguments_is_the_one_question(cli: Cli) -> None:
+    cli.write("app: main.cpp\n\thipcc -o $@ $<\n", "Makefile")
+    cli.write(ASKS, "main.cpp")
+    told = cli("init")
+    assert told.code == 0
+    assert "launched no kernel; it printed: usage: ./app SIZE" in told.stderr
+    assert "hipscope init --force -- ARGUMENTS" in told.stderr
+    answered = cli("init", "--force", "--", "64", "a b")
+    assert tomllib.loads(answered.stdout)["run"] == "./app 64 'a b'"
+    assert "no kernel" not in answered.stderr
+
+
+def test_a_program_that_needs_an_absent_library_gives_way_to_one_that_does_not(cli: Cli) -> None:
+    cli.write(
+        "all: small app\nsmall: main.cpp\n\thipcc -o $@ $<\napp: main.cpp\n\thipcc -o $@ $< -lnowhere\n",
+        "Makefile",
+    )
+    cli.write(LAUNCHES, "main.cpp")
+    told = cli("init", "--dry-run", "--program", "app")
+    assert told.code == 4
+    assert "the library `nowhere` is not found" in told.stderr
 
 
 def test_init_without_anything_to_go_by_is_bad_input(cli: Cli) -> None:
     assert cli("init").code == 2
     assert cli("init", "nowhere").code == 2
+    cli.write("int main() {}\n", "main.cpp")
+    told = cli("init")
+    assert told.code == 2
+    assert "no file here has a HIP kernel or a call of HIP" in told.stderr

@@ -15,6 +15,19 @@ _COMMENTS_AND_STRINGS = re.compile(
 _MAIN = re.compile(r"\bmain\s*\(")
 
 
+_HIP = re.compile(r"__global__|\bhip_runtime|<<<|\bhip[A-Z]\w+\s*\(")
+
+
+def uses_hip(text: str) -> bool:
+    """Whether the text has GPU code or calls of HIP."""
+    return _HIP.search(text) is not None
+
+
+def uses_cuda(text: str) -> bool:
+    """Whether the text includes CUDA's headers or calls its runtime, and nothing of HIP."""
+    return re.search(r"\bcuda_runtime|\bcuda[A-Z]\w+\s*\(", text) is not None and "hip" not in text
+
+
 def has_main(text: str) -> bool:
     """Whether the text defines `main`, comments and strings aside."""
     return _MAIN.search(_COMMENTS_AND_STRINGS.sub(" ", text)) is not None

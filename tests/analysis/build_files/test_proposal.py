@@ -4,19 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.errors import BuildFailed, UsageError
+from hipscope.analysis.build_files.proposal import no_hip, propose_builds
 from hipscope.analysis.toolchain.build import build_program
-from hipscope.analysis.toolchain.build_files import propose_build
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 
 MAIN = "#include <hip/hip_runtime.h>\nint other();\nint main() { return other(); }\n"
 
 
-def lines(directory: Path) -> tuple[str, ...]:
-    found = propose_build(directory)
-    assert found is not None
-    return found.lines
+def lines(directory: Path, toolchain: Toolchain | None = None) -> tuple[str, ...]:
+    return propose_builds(directory, None if toolchain is None else toolchain.calls).found[0].lines
 
 
 def make(directory: Path, text: str, **sources: str) -> Path:
@@ -73,29 +70,30 @@ def test_folders_beside_it_that_the_program_reads_belong_to_it(tmp_path: Path) -
 
 def test_nothing_of_a_makefile_is_executed_that_writes(tmp_path: Path) -> None:
     make(tmp_path, "-include parts.d\nparts.d:\n\ttouch $@\napp: main.cpp\n\thipcc -o $@ $<\n")
-    propose_build(tmp_path)
+    propose_builds(tmp_path, None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["Makefile", "main.cpp"]
 
 
 def test_what_make_refuses_is_said_and_the_sources_are_taken(tmp_path: Path) -> None:
     make(tmp_path, "app: main.cpp gone.h\n\thipcc -o $@ $<\n", main=MAIN, other="int other() { return 0; }\n")
-    found = propose_build(tmp_path)
-    assert found is not None
-    assert found.lines == ('build = "hipcc -O3 main.cpp other.cpp -o main"', 'run = "./main"')
-    assert "No rule to make target 'gone.h'" in found.notes[0]
+    said = propose_builds(tmp_path, None)
+    assert said.found[0].lines == ('build = "hipcc -O3 main.cpp other.cpp -o main"', 'run = "./main"')
+    assert "No rule to make target 'gone.h'" in said.refused[0]
 
 
-def test_cmake_is_configured_with_hipcc(tmp_path: Path) -> None:
+def test_cmake_is_configured_with_hipcc(tmp_path: Path, toolchain: Toolchain) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "project(wave CXX)\nset(APP ${PROJECT_NAME}-app)\nadd_executable(${APP} main.cpp)  # add_executable(no)\n"
     )
-    build, run = lines(tmp_path)
+    build, run = lines(tmp_path, toolchain)
     assert "-DCMAKE_CXX_COMPILER=hipcc" in build
     assert "--target wave-app" in build
     assert run == 'run = "build/wave-app"'
 
 
-def test_cmake_itself_says_what_a_project_of_folders_and_choices_builds(tmp_path: Path) -> None:
+def test_cmake_itself_says_what_a_project_of_folders_and_choices_builds(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
     """A name that a function computes, in a folder below, behind a variable without which CMake stops."""
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.16)\nproject(wave CXX)\n"
@@ -109,13 +107,15 @@ def test_cmake_itself_says_what_a_project_of_folders_and_choices_builds(tmp_path
     )
     (tmp_path / "src" / "host.cpp").write_text("int main() {}\n")
     (tmp_path / "src" / "waves.cpp").write_text(MAIN + "__global__ void k() {}\n")
-    build, run = lines(tmp_path)
+    build, run = lines(tmp_path, toolchain)
     assert "-DMODEL=hip" in build
     assert "--target hip-waves -j" in build
     assert run == 'run = "build/src/w"', "the program with GPU code, where it will be"
     (tmp_path / "data").mkdir()
     (tmp_path / "src" / "waves.h").write_text('#include "../data/x.h"\nconst char* deck = "../data";\n')
-    assert lines(tmp_path)[1] == 'run = "cd build && ./src/w"', "the data lies above the build folder"
+    assert lines(tmp_path, toolchain)[1] == 'run = "cd build && ./src/w"', (
+        "the data lies above the build folder"
+    )
     assert not (tmp_path / "build").exists()
 
 
@@ -123,27 +123,7 @@ def test_one_source_needs_no_command_and_two_programs_are_not_one(tmp_path: Path
     (tmp_path / "a.cpp").write_text(MAIN)
     assert lines(tmp_path) == ()
     (tmp_path / "b.cpp").write_text(MAIN)
-    assert propose_build(tmp_path) is None
-
-
-@pytest.mark.slow
-def test_a_source_that_is_not_alone_is_told_the_lines_to_paste(tmp_path: Path, toolchain: Toolchain) -> None:
-    here = make(
-        tmp_path / "src",
-        "app: main.cpp other.cpp\n\thipcc -o $@ $^\n",
-        main=MAIN,
-        other="int other() { return 0; }\n",
-    )
-    with pytest.raises(BuildFailed) as failed:
-        build_program(resolve_project(here / "main.cpp"), toolchain)
-    assert "`other()` is not defined" in failed.value.message
-    with pytest.raises(UsageError) as refused:
-        resolve_project(here / "other.cpp")
-    for error in (failed.value, refused.value):
-        assert '\n    build = "make"\n    run = "./app"' in str(error.hint)
-    pasted = str(failed.value.hint).partition("\n")[2]
-    (here / "hipscope.toml").write_text("\n".join(line.strip() for line in pasted.splitlines()))
-    assert build_program(resolve_project(here), toolchain).argv[-1] == "./app"
+    assert propose_builds(tmp_path, None).found == ()
 
 
 def test_a_build_reads_folders_outside_of_its_own_and_edits_reach_them(
@@ -163,3 +143,86 @@ def test_a_build_reads_folders_outside_of_its_own_and_edits_reach_them(
     assert built.narrowed(project).sources == (here / "main.cpp", tmp_path / "all" / "shared" / "ref.h")
     assert sorted(path.name for path in built.tree.iterdir()) == ["app", "shared"]
     assert (built.directory / "app").exists()
+
+
+def test_single_files_of_the_folder_above_are_read_and_no_neighbours(tmp_path: Path) -> None:
+    """`-I..` names a folder that holds everything: what is included from it counts, and what that includes."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "common.h").write_text('#include "sizes.h"\n')
+    (tmp_path / "sizes.h").write_text("")
+    (tmp_path / "unrelated.h").write_text("")
+    (tmp_path / "rules.mk").write_text("HIPCC = hipcc\n")
+    here = make(
+        tmp_path / "app",
+        "include ../rules.mk\napp: main.cpp\n\t$(HIPCC) -I.. -o $@ $<\n",
+        main="#include <common.h>\n" + MAIN,
+    )
+    assert lines(here)[2] == 'source_dirs = [".", "../common.h", "../rules.mk", "../sizes.h"]'
+
+
+def test_the_goal_of_hipcc_comes_before_the_first_goal_of_nvcc(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        "cuda-app: main.cpp\n\tnvcc -arch=sm_70 -o $@ $<\nhip-app: main.cpp\n\thipcc -o $@ $<\nclean:\n\trm -f *-app\n",
+    )
+    said = propose_builds(tmp_path, None)
+    assert [(one.build, one.run) for one in said.found] == [
+        ("make hip-app", "./hip-app"),
+        ("make", "./cuda-app"),
+    ]
+
+
+def test_a_makefile_for_amd_beside_that_of_nvcc_is_named(tmp_path: Path) -> None:
+    make(tmp_path, "app: main.cpp\n\tnvcc -arch=sm_70 -o $@ $<\n")
+    (tmp_path / "Makefile.hip").write_text("app: main.cpp\n\thipcc -o $@ $<\n")
+    assert lines(tmp_path)[0] == 'build = "make -f Makefile.hip"'
+
+
+def test_a_choice_that_a_makefile_leaves_is_made_for_amd(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        "VENDOR ?= nvidia\nifeq ($(VENDOR),nvidia)\nCXX = nvcc\nendif\nifeq ($(VENDOR),amd)\nCXX = hipcc\nendif\n"
+        "app: main.cpp\n\t$(CXX) -o $@ $<\n",
+    )
+    assert lines(tmp_path)[0] == 'build = "make VENDOR=amd"'
+
+
+def test_a_makefile_that_make_refuses_lends_its_definitions(tmp_path: Path) -> None:
+    """Without them the program would be the one for CPUs."""
+    text = "CXXFLAGS = -DUSE_HIP -std=c++17 -Iinc\napp: main.cpp gone.h\n\thipcc $(CXXFLAGS) -o $@ $<\n"
+    make(tmp_path, text, main=MAIN)
+    assert lines(tmp_path)[0] == 'build = "hipcc -O3 -DUSE_HIP -std=c++17 -Iinc main.cpp -o main"'
+
+
+def test_of_several_programs_that_of_a_source_is_found_through_objects_and_archives(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        "all: one two\none: one.o libx.a\n\thipcc -o $@ one.o -L. -lx\ntwo: two.cpp\n\thipcc -o $@ $<\n"
+        "libx.a: x.o\n\tar rcs $@ $^\n%.o: %.cpp\n\thipcc -c $< -o $@\n",
+        one=MAIN,
+        two=MAIN,
+        x="int other() { return 0; }\n",
+    )
+    for source, program in (("x", "one"), ("one", "one"), ("two", "two")):
+        said = propose_builds(tmp_path, None, source=tmp_path / f"{source}.cpp")
+        assert [one.program for one in said.found] == [program]
+    assert propose_builds(tmp_path, None, source=tmp_path / "other.cpp").found == ()
+
+
+def test_what_cmake_says_is_the_reason(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(app CXX)\nfind_package(Vendored REQUIRED)\n"
+        "add_executable(app main.cpp)\n"
+    )
+    said = propose_builds(tmp_path, toolchain.calls)
+    assert said.found == ()
+    assert said.refused[0].startswith("cmake refuses the CMakeLists.txt: CMakeLists.txt:3: By not providing")
+
+
+def test_a_directory_without_hip_is_said_to_have_none(tmp_path: Path) -> None:
+    (tmp_path / "main.cpp").write_text("int main() {}\n")
+    assert no_hip(tmp_path) == "no file here has a HIP kernel or a call of HIP"
+    (tmp_path / "main.cpp").write_text("#include <cuda_runtime.h>\nint main() { cudaMalloc(0, 0); }\n")
+    assert "hipify" in str(no_hip(tmp_path))
+    (tmp_path / "kernel.cpp").write_text("__global__ void k() {}\n")
+    assert no_hip(tmp_path) is None

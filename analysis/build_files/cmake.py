@@ -1,0 +1,211 @@
+"""What CMake would build in a directory: it configures into a folder of its own, confined, and its file API is read.
+
+Takes a directory with a CMakeLists.txt and the compiler's calls, gives the programs, those with GPU code first, or
+CMake's own reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipscope.analysis.build_files.cmake_replies import CmakeProgram, ask_cmake, cmake_programs
+from hipscope.analysis.build_files.outside import top_of
+from hipscope.analysis.build_files.rocm_folder import CompilerCalls, stand_ins
+from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, uses_hip
+from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.system.sandbox import (
+    Box,
+    paths_in,
+    plain_environment,
+    private_copy,
+    run_confined,
+    tool_directories,
+)
+
+CMAKE_FILE = "CMakeLists.txt"
+
+_SECONDS = 120.0
+_ABOVE = re.compile(r'(?<!include )"(\.\./[\w./+-]+)"')
+_LANGUAGE = re.compile(
+    r"\bLANGUAGES\b[^)]*\bHIP\b|\bproject\s*\([^)]*\bHIP\b|enable_language\s*\(\s*HIP|hip::device|LANGUAGE\s+HIP",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(
+    r"^CMake Error[^\n]*?(?:at (?P<place>\S+:\d+) \([^)\n]*\))?:\n?(?P<text>(?:[ \t]+[^\n]*\n|\n)*)",
+    re.MULTILINE,
+)
+_LACKING = re.compile(
+    r"Could NOT find|package configuration file|ownload|clone|No such file"
+)  # with any compiler
+_OFF = re.compile(r"\boption\s*\(\s*(\w*(?:HIP|ROCM|AMD)\w*)\s[^)]*?\bOFF\s*\)", re.IGNORECASE)
+_FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A program that CMake builds, configured with these options. `searched` are its folders of headers."""
+
+    target: str
+    path: str
+    sources: frozenset[Path]
+    options: tuple[str, ...]
+    for_gpus: bool
+    searched: frozenset[Path]
+
+    def build(self) -> str:
+        """The shell command."""
+        options = " ".join(self.options)
+        return f"cmake -S . -B build {options} && cmake --build build --target {self.target} -j"
+
+    def run(self, directory: Path) -> str:
+        """The shell command that starts it from the directory."""
+        return f"cd build && ./{self.path}" if _runs_in_build_folder(directory) else f"build/{self.path}"
+
+
+def configured_programs(
+    directory: Path, calls: CompilerCalls | None
+) -> tuple[tuple[Configured, ...], str | None]:
+    """What CMake builds, GPU programs first, each with its sources and those of its libraries; or why it stops."""
+    cmake = shutil.which("cmake")
+    if cmake is None:
+        return (), "cmake is not installed"
+    if calls is None:
+        return (), "no compiler for AMD GPUs is installed"
+    refused = None
+    best: list[Configured] = []
+    for options in _ways(directory):
+        found, reason = _configure(directory, cmake, calls, options)
+        refused = refused or reason
+        if any(one.for_gpus for one in found):
+            return tuple(found), None
+        best = best or found
+        if reason is not None and _LACKING.search(reason):
+            break
+    return tuple(best), None if best else refused or f"{CMAKE_FILE} makes no program"
+
+
+def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
+    """Options to configure with, the likeliest first."""
+    text = _own_text(directory)
+    options = ["-DCMAKE_BUILD_TYPE=Release"]
+    more = ["-DGPU_RUNTIME=HIP"] if "GPU_RUNTIME" in text else []
+    more += [f"-D{name}=hip" for name in _choices(text)]
+    # Where CMake knows HIP, sources that are not marked as such are host code; hipcc takes each for HIP.
+    known = _LANGUAGE.search(_whole_text(directory)) is not None
+    for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
+        yield (*options, f"-DCMAKE_CXX_COMPILER={compiler}", *more)
+    switched = list(dict.fromkeys(_OFF.findall(_whole_text(directory))))
+    if switched:
+        on = [
+            f"-D{name}=ON" for name in switched if not re.search("test|doc|debug|prof", name, re.IGNORECASE)
+        ]
+        for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
+            yield (*options, f"-DCMAKE_CXX_COMPILER={compiler}", *more, *on)
+
+
+def _own_text(directory: Path) -> str:
+    return _plain((directory / CMAKE_FILE).read_text(encoding="utf-8", errors="replace"))
+
+
+def _whole_text(directory: Path) -> str:
+    """The text of all of CMake's files below the directory."""
+    texts = []
+    for folder, below, names in os.walk(directory):
+        below[:] = [
+            n for n in below if not n.startswith(".") and not (Path(folder, n) / "CMakeCache.txt").exists()
+        ]
+        for name in sorted(names):
+            if name == CMAKE_FILE or name.endswith(".cmake"):
+                texts += [Path(folder, name).read_text(encoding="utf-8", errors="replace")]
+    return _plain("\n".join(texts))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"#[^\n]*", "", text)
+
+
+def _choices(text: str) -> list[str]:
+    """The variables without which CMake stops, where `hip` is among what the text registers for them."""
+    needed = re.findall(
+        r"\bif\s*\(\s*NOT\s+(?:DEFINED\s+)?(\w+)\s*\)\s*message\s*\(\s*(?:FATAL|SEND)_ERROR", text
+    )
+    return list(dict.fromkeys(needed)) if re.search(r"\(\s*hip\b|\bhip\s*\)", text) else []
+
+
+def _configure(
+    directory: Path, cmake: str, calls: CompilerCalls, options: Sequence[str]
+) -> tuple[list[Configured], str | None]:
+    with work_directory("init") as work:
+        build, record = work / "build", work / "record"
+        record.mkdir()
+        ask_cmake(build)
+        env = plain_environment({})
+        env |= stand_ins(work, calls, env, record=record, names=(work, directory))
+        argv = [cmake, "-S", str(directory), "-B", str(build), *options]
+        seen = (
+            *paths_in([*calls.hip_flags, str(calls.clang)]),
+            *calls.libraries,
+            *tool_directories(env["PATH"]),
+        )
+        with private_copy(directory) as shown:  # some write into the directory of their sources
+            box = Box(read=(top_of(directory), *seen), write=(work,), shown=shown)
+            try:
+                done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=env)
+                found = cmake_programs(build) if done.ok else []
+            except HipscopeError as error:
+                return [], str(error)
+        if done.timed_out:
+            return [], f"cmake took longer than {_SECONDS:g} s"
+        reason = None if done.ok else _reason(done.text.replace(str(work), "."), directory)
+    texts = SourceTexts()
+    programs = [
+        Configured(
+            one.target,
+            one.path,
+            frozenset(one.sources),
+            tuple(options),
+            _for_gpus(one, texts),
+            frozenset(one.searched),
+        )
+        for one in found
+    ]
+    return sorted(programs, key=_rank), reason
+
+
+def _for_gpus(program: CmakeProgram, texts: SourceTexts) -> bool:
+    return program.hip or any(uses_hip(texts.text(file) or "") for file in program.sources)
+
+
+def _rank(program: Configured) -> tuple[bool, bool]:
+    """GPU programs first, those for another GPU's language and tests later."""
+    return (not program.for_gpus, re.search("test|cuda", program.target, re.IGNORECASE) is not None)
+
+
+def _reason(text: str, directory: Path) -> str:
+    """The first thing that CMake complains about, in its words and in one line."""
+    for match in _ERROR.finditer(text):
+        words = " ".join(match["text"].split())
+        if words:
+            place = f"{match['place']}: " if match["place"] else ""
+            return f"{place}{words}".replace(f"{directory}/", "")[:300]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"cmake stopped: {lines[-1]}" if lines else "cmake stopped without a word"
+
+
+def _runs_in_build_folder(directory: Path) -> bool:
+    """Whether sources name data by a path that leads to it from a build folder, and not from the project's."""
+    texts = SourceTexts()
+    for path in directory.rglob("*"):
+        if path.suffix in (*PROGRAM_SUFFIXES, *HEADER_SUFFIXES) and path.is_file():
+            for name in _ABOVE.findall(texts.text(path) or ""):
+                there, here = (Path(os.path.normpath(at / name)) for at in (directory / "build", directory))
+                if there.exists() and there != directory and not here.exists():
+                    return True
+    return False

@@ -1,0 +1,446 @@
+"""What make would do in a directory: `make -n` is asked for goals, and its commands are read.
+
+Takes a directory with a Makefile, gives the programs that its goals link, with how each is built. Make runs confined,
+where it can write nothing, because it may remake files that the Makefile includes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hipscope.analysis.build_files.outside import top_of
+from hipscope.analysis.build_files.source_files import PROGRAM_SUFFIXES
+from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.system.sandbox import Box, plain_environment, run_confined
+
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+
+_SECONDS = 30.0
+_MOST_GOALS = 16  # that are asked one by one
+_OURS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
+_COMPILERS = re.compile(
+    r"^(?:.*/)?(?:hipcc|nvcc|(?:amd)?clang(?:\+\+)?|[gc]\+\+|gcc|cc|mpi(?:cxx|cc|c\+\+))(?:-\d+)?$"
+)
+_NO_PROGRAM = (".o", ".so", ".a", ".obj", ".d", ".i", ".s", ".co", ".hsaco", ".bc")
+_FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
+_RUNNING_GOALS = ("run", "test", "check")
+_NO_BUILD = re.compile(
+    r"^(?:\.|.*(?:clean|install|dist|doc|help|format|tidy|lint|tar|zip|print|%))|^(?:run|test|check|profile|plot)"
+)
+_ASSIGNED = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*(?:[:?+]{0,2})=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.MULTILINE
+)
+_COMPILER_BY_PATH = re.compile(r"^\S*/(?:hipcc|amdclang\+\+|clang\+\+)$")
+_CHOICE = re.compile(
+    r"^[ \t]*(?:else[ \t]+)?ifeq[ \t]*\(?[ \t]*['\"]?\$[({](\w+)[)}]['\"]?[ \t]*,?[ \t]*['\"]?([\w-]+)",
+    re.MULTILINE,
+)
+_SWITCH = re.compile(r"^[ \t]*(?:else[ \t]+)?ifdef[ \t]+(\w+)", re.MULTILINE)
+_ROCM = "/opt/rocm"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that make would start: its words, and the directory that it is started in."""
+
+    words: tuple[str, ...]
+    directory: Path
+
+    @property
+    def compiler(self) -> bool:
+        """Whether it compiles or links."""
+        return _COMPILERS.match(self.words[0]) is not None
+
+    @property
+    def for_gpus(self) -> bool:
+        """Whether it is a compiler that makes code for AMD's GPUs."""
+        name = self.words[0].rpartition("/")[2]
+        hip = any(
+            word.startswith(("--offload-arch", "--hip-link", "-xhip")) or word == "hip" for word in self.words
+        )
+        return name == "hipcc" or (name.startswith(_OURS) and hip)
+
+    @functools.cached_property
+    def output(self) -> Path | None:
+        """The file that `-o` names, or what a compiler or `ar` makes without one."""
+        for option, value in zip(self.words, (*self.words[1:], ""), strict=True):
+            named = value if option == "-o" else option[2:] if option.startswith("-o") else ""
+            if named:
+                return self._path(named)
+        if self.words[0].rpartition("/")[2] == "ar":
+            return next((self._path(word) for word in self.words if word.endswith(".a")), None)
+        if self.compiler and "-c" in self.words:
+            source = next((word for word in self.words if word.endswith((*PROGRAM_SUFFIXES, ".c"))), None)
+            return self._path(Path(source).with_suffix(".o").name) if source else None
+        return None
+
+    @property
+    def product(self) -> Path | None:
+        """The program that this links."""
+        if not self.compiler or {"-c", "-E", "-S", "-M", "-MM", "-shared", "--genco"} & set(self.words):
+            return None
+        if self.output is not None:
+            return None if self.output.name.endswith(_NO_PROGRAM) else self.output
+        return self._path("a.out") if any(self.inputs) else None
+
+    @functools.cached_property
+    def inputs(self) -> tuple[Path, ...]:
+        """The sources, objects and archives that it reads."""
+        endings = (*PROGRAM_SUFFIXES, ".c", ".o", ".a", ".so")
+        named = [self._path(w) for w in self.words[1:] if not w.startswith("-") and w.endswith(endings)]
+        archives = [f"lib{word[2:]}.a" for word in self.words if word.startswith("-l")]
+        folders = [self._path(word[2:]) for word in self.words if word.startswith("-L")]
+        named += [folder / name for folder in folders for name in archives]
+        return tuple(path for path in named if path != self.output)
+
+    def _path(self, name: str) -> Path:
+        return Path(os.path.normpath(self.directory / name))
+
+
+@dataclass(frozen=True)
+class MadeProgram:
+    """A program that a Makefile builds: the goal and variables to ask make for, and the command that starts it.
+
+    `for_gpus`: what compiles it makes code for AMD's GPUs. `sources`: what it is compiled from, as far as the commands
+    say. `commands`: all that make would start. `lacks`: the compilers among them that are not installed.
+    """
+
+    makefile: str
+    path: Path
+    variables: Mapping[str, str]
+    goal: str | None
+    started: Command | None
+    for_gpus: bool
+    sources: frozenset[Path]
+    commands: tuple[Command, ...]
+    lacks: frozenset[str] = frozenset()
+
+    def build(self) -> str:
+        """The shell command."""
+        chosen = [] if self.makefile in MAKEFILES else ["-f", shlex.quote(self.makefile)]
+        goal = [] if self.goal is None else [shlex.quote(self.goal)]
+        return " ".join(
+            ["make", *chosen, *(f"{name}={value}" for name, value in self.variables.items()), *goal]
+        )
+
+    def run(self, directory: Path) -> str:
+        """The shell command that starts it from the directory."""
+        if self.started is None:
+            return _named_from(directory, self.path)
+        said = shlex.join(self.started.words)
+        below = os.path.relpath(self.started.directory, directory)
+        return said if below == "." else f"cd {shlex.quote(below)} && {said}"
+
+
+@dataclass(frozen=True)
+class Made:
+    """The programs of a directory's Makefiles, best first, and why make refuses one of them."""
+
+    programs: tuple[MadeProgram, ...] = ()
+    refused: str | None = None
+    included: frozenset[Path] = field(default_factory=frozenset)
+    flags: tuple[str, ...] = ()
+
+
+def makefiles(directory: Path) -> list[str]:
+    """The Makefile that make takes, then those that are called after AMD's GPUs."""
+    default = [next((name for name in MAKEFILES if (directory / name).is_file()), "")]
+    others = [
+        path.name
+        for path in sorted(directory.iterdir())
+        if re.match(r"(?:GNU)?makefile[._-]", path.name, re.IGNORECASE) or path.suffix in (".mk", ".make")
+        if path.is_file() and _FOR_AMD.search(path.name)
+    ]
+    return [*filter(None, default), *others]
+
+
+def made_programs(directory: Path) -> Made:
+    """What the Makefiles of a directory build: programs for AMD's GPUs first, then those that a Makefile starts.
+
+    What a Makefile lets one choose is tried where none of them makes such a program by default.
+    """
+    found: list[MadeProgram] = []
+    refused: list[str] = []
+    asked = [_Makefile(directory, name) for name in makefiles(directory)]
+    for ask in (_Makefile.by_default, _Makefile.by_choice):
+        for makefile in asked:
+            if not any(one.for_gpus and not one.lacks for one in found):
+                programs, reason = ask(makefile)
+                found += programs
+                refused += [reason] if reason is not None else []
+    best = sorted(found, key=lambda one: (not one.for_gpus, bool(one.lacks)))
+    return Made(
+        tuple(best),
+        None if best else refused[0] if refused else f"no command of {asked[0].name} links a program",
+        frozenset(path for makefile in asked for path in _makefile_list(makefile.database, directory)),
+        tuple(dict.fromkeys(flag for makefile in asked for flag in _compile_flags(makefile.database))),
+    )
+
+
+class _Makefile:
+    """One Makefile, and what make has been asked about it."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._directory, self.name = directory, name
+        self._text = (directory / name).read_text(encoding="utf-8", errors="replace")
+        self._variables = _by_name(self._text)
+        self._until = time.monotonic() + _SECONDS
+
+    @functools.cached_property
+    def database(self) -> str:
+        """What make knows: its variables, targets and files."""
+        return self._ask(self._variables, ["-p", "-q"], ".DEFAULT").printed
+
+    def by_default(self) -> tuple[list[MadeProgram], str | None]:
+        """The programs of its goals, and why make refuses it."""
+        return self._programs(self._variables)
+
+    def by_choice(self) -> tuple[list[MadeProgram], str | None]:
+        """The same with what it lets one choose set for AMD's GPUs."""
+        found: list[MadeProgram] = []
+        for more in _choices(self._text):
+            found += self._programs({**self._variables, **more})[0]
+            if any(one.for_gpus and not one.lacks for one in found):
+                break
+        return found, None
+
+    def _programs(self, variables: Mapping[str, str]) -> tuple[list[MadeProgram], str | None]:
+        """The programs of the first goal, or where it makes none for GPUs, those of the other goals."""
+        first = self._dry_run(variables, None)
+        goals = _goals(self.database)
+        running = [goal for goal in goals if goal in _RUNNING_GOALS]
+        others = [goal for goal in goals if goal not in running and not _NO_BUILD.match(goal)]
+        others.sort(key=lambda goal: _FOR_AMD.search(goal) is None)
+        started = [*first.commands, *(c for goal in running for c in self._dry_run(variables, goal).commands)]
+        found = self._linked(variables, None, first.commands, started)
+        for goal in (*running, *others[:_MOST_GOALS]):
+            if any(one.for_gpus for one in found) or time.monotonic() > self._until:
+                break
+            more = self._linked(variables, goal, self._dry_run(variables, goal).commands, started)
+            found += [one for one in more if all(one.path != known.path for known in found)]
+        return found, first.refused
+
+    def _linked(
+        self,
+        variables: Mapping[str, str],
+        goal: str | None,
+        commands: Sequence[Command],
+        started: Sequence[Command],
+    ) -> list[MadeProgram]:
+        """The programs that these commands link: those that are started first, then the last one that is linked."""
+        links = {product: c for c in commands if (product := c.product) is not None}
+        found = []
+        for path, link in links.items():
+            start = next((c for c in started if _program_of(c) == path), None)
+            own = _what_goes_into(link, commands)
+            found.append(
+                MadeProgram(
+                    self.name,
+                    path,
+                    variables,
+                    self._goal(variables, goal, path, commands),
+                    start,
+                    any(c.for_gpus for c in (link, *own)),
+                    frozenset(
+                        p for c in (link, *own) for p in c.inputs if p.suffix in (*PROGRAM_SUFFIXES, ".c")
+                    ),
+                    tuple(commands),
+                    frozenset(c.words[0] for c in (link, *own) if c.compiler and _is_absent(c.words[0])),
+                )
+            )
+        first = [one for one in found if one.started is not None]
+        return [*first, *reversed([one for one in found if one.started is None])]
+
+    def _goal(
+        self, variables: Mapping[str, str], goal: str | None, path: Path, commands: Sequence[Command]
+    ) -> str | None:
+        """What to ask make for: not a goal that starts the program as well, where the program is a goal of its own."""
+        if not any(_program_of(c) == path for c in commands):
+            return goal
+        name = os.path.relpath(path, self._directory)
+        for called in (name, f"./{name}"):
+            if any(c.product is not None for c in self._dry_run(variables, called).commands):
+                return called
+        return goal
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019  # of one Makefile, which lives as long as this does
+    def _cached(self, variables: tuple[tuple[str, str], ...], goal: str | None) -> _Answer:
+        answer = self._ask(dict(variables), ["-B", "-w"], goal)
+        return replace(answer, commands=tuple(_commands(answer.printed, self._directory)))
+
+    def _dry_run(self, variables: Mapping[str, str], goal: str | None) -> _Answer:
+        """What make would start for a goal."""
+        return self._cached(tuple(variables.items()), goal)
+
+    def _ask(self, variables: Mapping[str, str], options: Sequence[str], goal: str | None) -> _Answer:
+        # The shell that the build runs in fills this in.
+        given = [f"{name}={value.replace(_FILLED_IN, _ROCM)}" for name, value in variables.items()]
+        argv = ["make", "-n", "-f", self.name, *options, *given, *([goal] if goal else [])]
+        with work_directory("init") as stubs:
+            for name in (
+                *_OURS,
+                "hipconfig",
+            ):  # a Makefile may look for its compiler, and the build will find one
+                (stubs / name).write_text("#!/bin/sh\n")
+                (stubs / name).chmod(0o755)
+            path = f"{stubs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+            env = plain_environment({"HIPCC": "hipcc", "HIPCXX": "hipcc", "PATH": path, "ROCM_PATH": _ROCM})
+            env |= {"HIP_PATH": _ROCM, "HIP_PLATFORM": "amd"}
+            box = Box(read=(top_of(self._directory), stubs))
+            try:
+                done = run_confined(argv, box, timeout=_SECONDS, cwd=self._directory, env=env)
+            except HipscopeError as error:
+                return _Answer(refused=str(error))
+            printed = done.stdout.decode("utf-8", "replace").replace(f"{stubs}/", "")
+            if done.ok:
+                return _Answer(printed)
+            said = [line for line in done.text.splitlines() if "***" in line]
+            reason = said[0].partition("*** ")[2] if said else f"it left with {done.returncode}"
+            return _Answer(printed if "-p" in options else "", refused=reason)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What make printed, and its reason when it starts nothing."""
+
+    printed: str = ""
+    refused: str | None = None
+    commands: tuple[Command, ...] = ()
+
+
+_FILLED_IN = "${ROCM_PATH:-/opt/rocm}"
+
+
+def _by_name(text: str) -> dict[str, str]:
+    """The variables that hold a compiler by its path, and a folder of ROCm that is not there: what to set instead."""
+    assigned = _ASSIGNED.findall(text)
+    found = {name: "hipcc" for name, value in assigned if _COMPILER_BY_PATH.match(value)}
+    others = "\n".join(line for line in text.splitlines() if not _sets(line, found))
+    for name, value in assigned:
+        absent = re.match(rf"{_ROCM}(?:/|$)", value) is not None and not Path(value).exists()
+        if absent and name not in found and re.search(rf"\$[({{]{name}[)}}][\w/]*/bin/", others):
+            found[name] = value.replace(_ROCM, _FILLED_IN, 1)
+    return found
+
+
+def _sets(line: str, names: Iterable[str]) -> bool:
+    match = _ASSIGNED.match(line)
+    return match is not None and match[1] in names
+
+
+def _choices(text: str) -> Iterator[dict[str, str]]:
+    """What to set so that a Makefile takes its way for AMD's GPUs, where it asks for a variable's value."""
+    for name, value in _CHOICE.findall(text):
+        if _FOR_AMD.search(value) or (
+            _FOR_AMD.search(name) and value.lower() in ("1", "yes", "true", "on", "y")
+        ):
+            yield {name: value}
+    for name in _SWITCH.findall(text):
+        if _FOR_AMD.search(name) and "PATH" not in name:
+            yield {name: "1"}
+    # A compiler that is not there: hipcc may take its place.
+    named = {
+        name: value for name, value in _ASSIGNED.findall(text) if _COMPILERS.match(value) or value == "CC"
+    }
+    absent = {name: "hipcc" for name, value in named.items() if _is_absent(value)}
+    if absent:
+        yield absent
+
+
+def _is_absent(compiler: str) -> bool:
+    return not compiler.rpartition("/")[2].startswith(_OURS) and shutil.which(compiler) is None
+
+
+def _goals(database: str) -> list[str]:
+    """The targets that a Makefile names, in make's own list of them."""
+    rules = database.partition("\n# Files\n")[2] or database
+    found = []
+    skip = False
+    for line in rules.splitlines():
+        if line.startswith("# Not a target"):
+            skip = True
+        elif match := re.match(r"^([\w./+-]+):(?!=)", line):
+            if not skip and not match[1].endswith((*_NO_PROGRAM, *PROGRAM_SUFFIXES, ".h", ".c", ".mk")):
+                found.append(match[1])
+            skip = False
+    return [goal for goal in dict.fromkeys(found) if not Path(goal).name.lower().startswith("makefile")]
+
+
+def _makefile_list(database: str, directory: Path) -> Iterator[Path]:
+    """The Makefiles that make has read."""
+    for line in re.findall(r"^MAKEFILE_LIST :?= *(.*)$", database, re.MULTILINE):
+        for name in line.split():
+            yield Path(os.path.normpath(directory / name))
+
+
+def _compile_flags(database: str) -> Iterator[str]:
+    """The definitions, folders and language of a Makefile's variables, as far as they name no other variable."""
+    seen = set()
+    for name, value in _ASSIGNED.findall(database):
+        if not re.search(r"FLAGS|DEF|INC|OPT", name):
+            continue
+        for word in value.split():
+            if re.match(r"-(?:D\w|I[\w./]|std=|fopenmp$)", word) and "$" not in word and word not in seen:
+                seen.add(word)
+                yield word
+
+
+def _commands(printed: str, directory: Path) -> Iterator[Command]:
+    """The commands in what `make -n -w` printed."""
+    here = [directory]
+    for line in printed.replace("\\\n", " ").splitlines():
+        if entering := re.match(r"make(?:\[\d+\])?: Entering directory '(.*)'", line):
+            here.append(Path(entering[1]))
+        elif re.match(r"make(?:\[\d+\])?: Leaving directory", line):
+            here.pop()
+        else:
+            yield from commands_of(line, here[-1])
+
+
+def commands_of(line: str, at: Path) -> Iterator[Command]:
+    """The commands of a line of the shell that is started in a directory."""
+    for part in re.split(r"&&|\|\||;|(?<!\|)\|(?!\|)", line):
+        try:
+            words = shlex.split(part.strip().lstrip("@-+("))
+        except ValueError:
+            continue
+        while words and re.match(r"^\w+=", words[0]):
+            words = words[1:]
+        if len(words) == 2 and words[0] == "cd":
+            at = Path(os.path.normpath(at / words[1]))
+        elif words:
+            yield Command(tuple(words), at)
+
+
+def _program_of(command: Command) -> Path | None:
+    """The program that a command starts."""
+    if command.compiler or "/" not in command.words[0]:
+        return None
+    return Path(os.path.normpath(command.directory / command.words[0]))
+
+
+def _what_goes_into(link: Command, commands: Iterable[Command]) -> list[Command]:
+    """The commands that make what a link reads, and what these read."""
+    making = {c.output: c for c in commands if c.output is not None}
+    found: list[Command] = []
+    waiting = list(link.inputs)
+    while waiting:
+        made = making.get(waiting.pop())
+        if made is not None and made is not link and made not in found:
+            found.append(made)
+            waiting += made.inputs
+    return found
+
+
+def _named_from(directory: Path, program: Path) -> str:
+    name = os.path.relpath(program, directory)
+    return shlex.quote(name if "/" in name else f"./{name}")

@@ -1,0 +1,15 @@
+# `find_package(HIP)` as a module, for projects that put ROCm's folder of modules on CMAKE_MODULE_PATH. As ROCm's own it
+# gives functions and where the tools are, and sets neither HIP_LIBRARIES nor HIP_INCLUDE_DIRS.
+set(HIP_ROOT_DIR "@ROOT@")
+set(HIP_HIPCC_EXECUTABLE "@ROOT@/bin/hipcc")
+set(HIP_HIPCONFIG_EXECUTABLE "@ROOT@/bin/hipconfig")
+set(HIP_PLATFORM "amd")
+set(HIP_COMPILER "clang")
+set(HIP_RUNTIME "rocclr")
+set(HIP_VERSION "@VERSION@")
+string(REPLACE "." ";" _hip_numbers "${HIP_VERSION}")
+list(GET _hip_numbers 0 HIP_VERSION_MAJOR)
+list(GET _hip_numbers 1 HIP_VERSION_MINOR)
+list(GET _hip_numbers 2 HIP_VERSION_PATCH)
+set(HIP_FOUND TRUE)
+include("@ROOT@/lib/cmake/hip/hip-functions.cmake")

@@ -1,0 +1,186 @@
+"""The compilers that a project's own build calls, and a folder that stands for ROCm where there is none.
+
+Takes a place to write into and how the real compiler is called, gives the variables for the build's environment. The
+folder has what build files look for: `bin/hipcc`, `bin/hipconfig`, `lib/libamdhip64.so`, and CMake's packages `hip`,
+`hip-lang` and `hiprtc`, so that `find_package(hip)` and `enable_language(HIP)` configure. With ROCm it is not made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
+
+_DATA = Path(__file__).resolve().parent / "rocm"
+_ASKED = ("hipconfig", "rocm_agent_enumerator")
+_VERSION = "6.2.0"  # of the HIP that our headers complete older ones to (emulator/overlay)
+_ROOTS = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
+
+
+@dataclass(frozen=True)
+class CompilerCalls:
+    """How the real compiler is called for HIP. `rocm`: the ROCm that it belongs to, None without one.
+
+    `libraries` are the directories with the HIP runtime.
+    """
+
+    clang: Path
+    arch: str
+    hip_flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    libraries: tuple[Path, ...] = ()
+    rocm: Path | None = None
+
+
+def stand_ins(
+    place: Path, calls: CompilerCalls, given: Mapping[str, str], *, record: Path, names: tuple[Path, Path]
+) -> dict[str, str]:
+    """Write the compilers into `place`, with the folder for ROCm; the variables to add to the environment `given`.
+
+    Each call of a compiler is noted in `record`. Positions say the second of the `names` in place of the first.
+    """
+    rocm = place / "rocm"
+    # CMake looks for a compiler below its packages first, and takes another path of the same one for another compiler.
+    wrappers = rocm / "bin" if calls.rocm is None else place / "wrappers"
+    wrappers.mkdir(exist_ok=True, parents=True)
+    for name in COMPILERS:
+        _write_program(wrappers / name, _wrapper(name, calls, rocm, record, names))
+    variables = {"PATH": f"{wrappers}{os.pathsep}{given.get('PATH', os.defpath)}"}
+    # A variable may hold flags behind the compiler's name, and build systems take them from there.
+    for variable, name in (("HIPCC", "hipcc"), ("HIPCXX", "clang++")):
+        _, *flags = given.get(variable, "").split() or [""]
+        variables[variable] = " ".join([str(wrappers / name), *flags])
+    if calls.rocm is None:
+        _write_rocm(rocm, calls, wrappers)
+        variables |= dict.fromkeys(_ROOTS, str(rocm))
+        packages = [str(rocm), *filter(None, [given.get("CMAKE_PREFIX_PATH")])]
+        variables["CMAKE_PREFIX_PATH"] = os.pathsep.join(packages)
+        variables["HIP_PLATFORM"] = "amd"
+    return variables
+
+
+def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
+    """The folder: what can be asked for is there, headers are not, as the compilers find them by themselves."""
+    values = {"ROOT": str(rocm), "VERSION": _VERSION, "ARCH": calls.arch}
+    for name in _ASKED:
+        _write_program(
+            wrappers / name, _filled_in((_DATA / f"{name}.sh").read_text(encoding="utf-8"), values)
+        )
+    for folder in ("include", "lib", "share/hip", "llvm"):
+        (rocm / folder).mkdir(parents=True, exist_ok=True)
+    numbers = zip(("MAJOR", "MINOR", "PATCH"), _VERSION.split("."), strict=True)
+    (rocm / "share/hip/version").write_text("".join(f"HIP_VERSION_{n}={value}\n" for n, value in numbers))
+    for source in sorted(_DATA.glob("cmake/*/*.cmake")):
+        target = rocm / "lib" / source.relative_to(_DATA)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(_filled_in(source.read_text(encoding="utf-8"), values), encoding="utf-8")
+    links = {"llvm/bin": wrappers, "hip": rocm, "cmake": rocm / "lib/cmake/hip"}
+    for directory in calls.libraries:
+        links |= {f"lib/{library.name}": library for library in directory.glob("lib*.so*")}
+    for name, target in links.items():
+        (rocm / name).unlink(missing_ok=True)
+        (rocm / name).symlink_to(target)
+
+
+def _wrapper(name: str, calls: CompilerCalls, rocm: Path, record: Path, names: tuple[Path, Path]) -> str:
+    """A script in place of a compiler: our architecture and positions, the user's everything else."""
+    c_compiler = name in ("clang", "amdclang")
+    compiler = calls.clang.with_name("clang") if c_compiler else calls.clang
+    root = calls.rocm or rocm
+    values = {
+        "COMPILER": shlex.quote(str(compiler)),
+        "HIP_FLAGS": shlex.join(calls.hip_flags),
+        "LINK_FLAGS": shlex.join(("--hip-link", *calls.link_flags)),
+        "RECORD": shlex.quote(str(record)),
+        "PREFIX_MAP": shlex.quote(f"-fdebug-prefix-map={names[0]}={names[1]}"),
+        "HIPCC": "yes" if name == "hipcc" else "no",
+        "ROCM": str(root),
+        "VERSION": _VERSION,
+        # The compiler itself is told where everything is, and the folder would only mislead it.
+        "ALONE": "" if calls.rocm is not None else f"unset {' '.join(_ROOTS)}",
+    }
+    return _filled_in(_WRAPPER, values)
+
+
+def _filled_in(text: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def _write_program(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+_WRAPPER = """#!/bin/sh
+# Written by hipscope. Calls the real compiler so that machine code keeps its source positions and is for the
+# architecture that is profiled, and records how each file was compiled.
+set -f
+if [ "$*" = "-v -print-targets" ]; then  # so CMake asks where ROCm is
+    echo "Found HIP installation: @ROCM@, version @VERSION@" >&2
+    exit 0
+fi
+@ALONE@
+hip=@HIPCC@
+link=yes
+compile=no
+optimize=no
+explicit=no
+relocatable=no
+count=$#
+while [ "$count" -gt 0 ]; do
+    argument=$1
+    shift
+    count=$((count - 1))
+    case $argument in
+        --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
+        -c|-S|-E|-M|-MM|--cuda-device-only|--offload-device-only) link=no ;;
+        --genco) link=no; [ "@HIPCC@" = yes ] && argument=--cuda-device-only ;;  # as the real hipcc says it
+        -O*) optimize=yes ;;
+        -fgpu-rdc) relocatable=yes ;;
+        -fno-gpu-rdc) relocatable=no ;;
+        --hip-link) hip=yes ;;
+        -xhip) explicit=yes; hip=yes ;;
+        -x) explicit=yes; [ "$1" = hip ] && hip=yes ;;
+        *.hip|*.cu) compile=yes; hip=yes ;;
+        *.cpp|*.cc|*.cxx|*.c) compile=yes ;;
+    esac
+    case $hip,$explicit,$argument in
+        yes,no,*.cpp|yes,no,*.cc|yes,no,*.cxx|yes,no,*.cu) set -- "$@" -x hip "$argument" -x none ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+if [ "$compile" = yes ]; then
+    call=@RECORD@/"$$-$(date +%s%N)"
+    { printf '%s' "$PWD"; printf '\\0%s' "$@"; } > "$call"
+fi
+if [ "$hip" = yes ] && [ "$compile" = yes ]; then
+    [ "$optimize" = yes ] || set -- -O3 "$@"
+    set -- @HIP_FLAGS@ "$@"
+fi
+if [ "$compile" = yes ]; then
+    set -- "$@" -gline-tables-only -gcolumn-info -fdiagnostics-absolute-paths @PREFIX_MAP@
+    # Not a depfile: the build may have one of its own, and a compiler writes only one.
+    set -- "$@" -Xclang -header-include-file -Xclang "$call.included"
+fi
+if [ "$hip,$link,$compile,$relocatable" = yes,yes,no,yes ]; then
+    set -- @HIP_FLAGS@ "$@"  # this is where the GPU code of the objects is made
+fi
+if [ "$hip" = yes ] && [ "$link" = yes ]; then
+    set -- "$@" @LINK_FLAGS@
+fi
+exec @COMPILER@ "$@" -Wno-unused-command-line-argument
+"""
+
+_TEXTS = [
+    _WRAPPER,
+    *(path.read_text(encoding="utf-8") for path in sorted(_DATA.rglob("*")) if path.is_file()),
+]
+STAND_INS = hashlib.sha256("\0".join(_TEXTS).encode()).hexdigest()
+"""Another one of each text of what stands in: builds with another one are made anew."""

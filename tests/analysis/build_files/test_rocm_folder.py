@@ -1,0 +1,73 @@
+"""The folder that stands for ROCm: what build files ask it, and that CMake's HIP packages are there."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.build_files.rocm_folder import stand_ins
+from hipscope.analysis.config import Config
+from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.project import command_project
+
+KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { *p = 1; }\nvoid go(int* p) { k<<<1, 1>>>(p); }\n"
+MAIN = "#include <hip/hip_runtime.h>\nvoid go(int*);\nint main() { go(nullptr); }\n"
+BEGIN = "cmake_minimum_required(VERSION 3.21)\n"
+PROJECTS = {
+    "language": "project(app LANGUAGES CXX HIP)\nadd_executable(app main.cpp kernel.hip)\n",
+    "device": "project(app CXX)\nfind_package(hip REQUIRED)\nadd_library(kernels STATIC kernel.cpp)\n"
+    "target_link_libraries(kernels hip::device)\nadd_executable(app main.cpp)\n"
+    "target_link_libraries(app kernels hip::host)\n",
+    "functions": "project(app CXX)\nset(CMAKE_MODULE_PATH $ENV{HIP_PATH}/cmake)\nfind_package(HIP REQUIRED)\n"
+    "hip_add_executable(app main.cpp kernel.cpp HIPCC_OPTIONS -DX=1 NVCC_OPTIONS -arch=sm_70)\n",
+}
+
+
+def test_build_files_that_ask_where_rocm_is_get_an_answer(tmp_path: Path, toolchain: Toolchain) -> None:
+    given = {"PATH": "/usr/bin:/bin", "HIPCC": "hipcc -O2"}
+    found = stand_ins(tmp_path, toolchain.calls, given, record=tmp_path, names=(tmp_path, tmp_path))
+    assert found["HIPCC"].endswith("/hipcc -O2")
+    env = {**given, **found}
+
+    def said(*words: str) -> str:
+        return subprocess.run(words, env=env, capture_output=True, text=True, check=True, cwd="/").stdout
+
+    root = Path(said("hipconfig", "--rocmpath"))
+    assert root == Path(env["ROCM_PATH"]) == Path(env["HIP_PATH"])
+    assert said("hipconfig", "--platform") == "amd"
+    assert said("rocm_agent_enumerator") == f"{toolchain.arch}\n"
+    for name in (
+        "bin/hipcc",
+        "hip/bin/hipcc",
+        "llvm/bin/clang++",
+        "lib/libamdhip64.so",
+        "cmake/FindHIP.cmake",
+    ):
+        assert (root / name).exists(), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", PROJECTS)
+@pytest.mark.parametrize("version", ["system", "newest"])
+def test_cmakes_ways_to_hip_configure_and_build_without_rocm(
+    tmp_path: Path, toolchain: Toolchain, kind: str, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian 12's CMake is 3.25; that of the environment of the tests is 4."""
+    place = "/usr/bin" if version == "system" else str(Path(sys.executable).parent)
+    found = shutil.which("cmake", path=place)
+    if found is None:
+        pytest.skip(f"there is no cmake in {place}")
+    monkeypatch.setenv("PATH", f"{Path(found).parent}:/usr/bin:/bin")
+    (tmp_path / "CMakeLists.txt").write_text(BEGIN + PROJECTS[kind])
+    (tmp_path / ("kernel.hip" if kind == "language" else "kernel.cpp")).write_text(KERNEL)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    build = "cmake -S . -B build -DCMAKE_CXX_COMPILER=clang++ && cmake --build build"
+    settings = Config(build=build, run="build/app")
+    tree = build_program(command_project(tmp_path, settings, None), toolchain)
+    assert (tree.directory / "build/app").exists()
+    (tmp_path / "main.cpp").write_text(MAIN + "// changed\n")
+    again = build_program(command_project(tmp_path, settings, None), toolchain)
+    assert "have changed" not in again.output, "CMake has taken its compiler for another one"
