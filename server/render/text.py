@@ -57,6 +57,8 @@ _RESOURCES = {
 _CAUSES = "diagnoseOnly"  # the formula that says what hot lines without a finding do
 _HELPS = ". What helps: "  # between causes and remedies of a line, as diagnoseOnly words it
 _TOLD = 8  # lines without a finding and hints, per kernel
+_NO_READER = frozenset({"no reader knows it", "JSON that no reader knows"})
+_NAMED = 4  # such files
 _SMALL_STAKE = 0.01  # of all GPU time; findings below it are named without their numbers
 _SMALL_REASON = 0.05
 _MOST_ULP = 1 << 20
@@ -303,11 +305,15 @@ def _print_captures(report: Report, console: Console) -> None:
     """What was read, and what was not and why; runs, processes and GPUs where there are several."""
     read = [c for c in report.captures if c.read]
     console.print(Text(f"Opened: {plural(len(read), 'file', 'files')} of captures.", "dim"))
+    nameless = [Path(c.path).name for c in report.captures if not c.read and c.why in _NO_READER]
+    if nameless:
+        more = f" and {len(nameless) - _NAMED} more" if len(nameless) > _NAMED else ""
+        console.print(Text(f"  no reader knows: {', '.join(nameless[:_NAMED])}{more}", "dim"))
     for capture in report.captures:
-        if not capture.read:
+        if not capture.read and capture.why not in _NO_READER:
             what = f" ({capture.format})" if capture.format else ""
             console.print(Text(f"  not read: {short_path(capture.path)}{what}: {capture.why}", "yellow"))
-        elif capture.why:
+        elif capture.read and capture.why:
             console.print(Text(f"  {short_path(capture.path)}: {capture.why}", "yellow"))
     for part in report.parts:
         where = ", ".join(

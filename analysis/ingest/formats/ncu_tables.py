@@ -257,15 +257,12 @@ def _pattern(row: Sequence[str], columns: _Columns) -> MemoryPattern | None:
     """Sectors of the L2 for global accesses, wavefronts of the L1 for shared ones."""
     word = columns.word(row, "Address Space")
     space = next((ours for ours, words in _SPACES.items() if word.startswith(words)), None)
-    operation = columns.word(row, "Access Operation").lower()
-    if space is None or not operation:
+    if space is None:
         return None
     bits = number(columns.word(row, "Access Size"))
     executed = int(columns.number(row, "Instructions Executed"))
     wavefronts = columns.number(row, "L1 Wavefronts Shared") if space == "lds" else 0.0
-    kind = (
-        "atomic" if "atom" in operation or "red" in operation else "store" if "store" in operation else "load"
-    )
+    kind = _kind(columns.word(row, "Access Operation"), row[columns.text])
     return MemoryPattern.model_validate(
         {
             "space": space,
@@ -282,6 +279,15 @@ def _pattern(row: Sequence[str], columns: _Columns) -> MemoryPattern | None:
             else 0.0,
         }
     )
+
+
+def _kind(operation: str, text: str) -> str:
+    """By the page's own word; for reductions, where that is `-`, by the instruction."""
+    words = [w for w in text.split() if not w.startswith("@")]
+    said = operation.lower() if operation.strip("-") else (words[0].lower() if words else "")
+    if said.startswith(("atom", "red")):
+        return "atomic"
+    return "store" if said.startswith("st") else "load"
 
 
 def number(cell: str) -> float:

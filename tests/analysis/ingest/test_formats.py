@@ -207,7 +207,9 @@ def test_an_omniprobe_file_without_its_end_is_read_as_far_as_it_goes(tmp_path: P
 def test_a_source_page_of_ncu_counts_each_instruction_once(tmp_path: Path) -> None:
     ncu_source(tmp_path / "source.csv")
     kernel = only(read_captures([tmp_path]))
-    load, end = kernel.instructions
+    load, reduction, end = kernel.instructions
+    assert reduction.memory is not None
+    assert reduction.memory.kind == "atomic"
     assert load.text == "LDG.E R2, [R4]"
     assert (load.hits, load.lanes, load.latency, load.stall) == (128, 29, 40, 32)
     assert load.stalls == {StallReason.GLOBAL_MEMORY: 30.0, StallReason.MEMORY_QUEUE: 2.0}
