@@ -16,7 +16,7 @@ from statistics import median
 from hipscope.analysis.ingest.formats.agents import agent_of_sysinfo
 from hipscope.analysis.ingest.formats.columns import integers, texts
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
-from hipscope.analysis.ingest.formats.rocpd import connect
+from hipscope.analysis.ingest.formats.rocpd import connect, decoded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
 from hipscope.analysis.ingest.formats.tables import read_table
 
@@ -93,11 +93,11 @@ def read_database(path: Path) -> Recorded:
                 if rows:
                     names, starts, ends, gpus = zip(*rows, strict=True)
                     launches = LaunchColumns.of(
-                        texts(kernel_name(str(n)) for n in names),
-                        texts(gpus),
+                        texts(kernel_name(str(decoded(n))) for n in names),
+                        texts(map(decoded, gpus)),
                         id=integers(range(1, len(rows) + 1)),
-                        start=integers(starts),
-                        end=integers(ends),
+                        start=integers([decoded(s) for s in starts]),
+                        end=integers([decoded(e) for e in ends]),
                     )
                     return Recorded(launches=[launches], tool="rocprofiler-compute")
     except sqlite3.Error as error:

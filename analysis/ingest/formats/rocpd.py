@@ -20,7 +20,7 @@ from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts, a
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name, split_passes
 
-_BATCH = 1 << 16
+_BATCH = 1 << 12
 # Column of ours -> those of the view `kernels`, of the view `counters_collection`, and of the table kernel_dispatch.
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("dispatch_id", "id"),
@@ -74,8 +74,13 @@ def read_rocpd(path: Path) -> Recorded:
 def connect(path: Path) -> sqlite3.Connection:
     """The database, read-only; text that is not UTF-8 is replaced."""
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    database.text_factory = lambda data: data.decode("utf-8", "replace")
+    database.text_factory = bytes  # text that is not UTF-8 must not end a query
     return database
+
+
+def decoded(cell: Any) -> Any:
+    """A cell with its text decoded."""
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
 
 
 class _Reader:
@@ -133,7 +138,7 @@ class _Reader:
         select = [have[name], agent or "NULL", *wanted.values()]
         source = f'"{source}"' if quoted else source
         kernel, agents, columns = _fetch(
-            self._query(f"SELECT {', '.join(select)} FROM {source}"), len(wanted)
+            self._batches(f"SELECT {', '.join(select)} FROM {source}"), len(wanted)
         )
         whole = dict(zip(wanted, columns, strict=True))
         return _launch_columns(kernel, _agent_names(agents), whole)
@@ -155,7 +160,7 @@ class _Reader:
         agent = next((have[c] for c in _AGENT if c in have), "NULL")
         select = ["kernel_name", "counter_name", agent, "value", *wanted.values()]
         kernel, names, agents, values, columns = _fetch_counters(
-            self._query(f"SELECT {', '.join(select)} FROM {view}"), len(wanted)
+            self._batches(f"SELECT {', '.join(select)} FROM {view}"), len(wanted)
         )
         whole = dict(zip(wanted, columns, strict=True))
         launches = _launch_columns(kernel, _agent_names(agents), whole)
@@ -218,8 +223,15 @@ class _Reader:
         found.events.setdefault(kind, []).append(columns)
 
     def _query(self, sql: str) -> Iterator[Sequence[Any]]:
+        for batch in self._batches(sql):
+            yield from (tuple(map(decoded, row)) for row in batch)
+
+    def _batches(self, sql: str) -> Iterator[list[tuple[Any, ...]]]:
+        """Many rows at a time, with texts as bytes."""
         try:
-            yield from self._database.execute(sql)
+            cursor = self._database.execute(sql)
+            while batch := cursor.fetchmany(_BATCH):
+                yield batch
         except sqlite3.DatabaseError as error:
             self._notes.append(f"a query ended early: {error}")
 
@@ -240,48 +252,37 @@ class _Reader:
 
 def _relations(database: sqlite3.Connection) -> list[str]:
     rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-    return [str(row[0]) for row in rows]
+    return [str(decoded(row[0])) for row in rows]
 
 
-def _fetch(rows: Iterable[Sequence[Any]], width: int) -> tuple[Texts, Texts, list[Integers]]:
+def _fetch(batches: Iterable[Sequence[Any]], width: int) -> tuple[Texts, Texts, list[Integers]]:
     """Kernel, agent and whole numbers of rows, without keeping an object per cell."""
     kernels, agents = _Coder(), _Coder()
     parts: list[list[Integers]] = [[] for _ in range(width)]
-    for batch in _batches(rows):
+    for batch in batches:
         cells = list(zip(*batch, strict=True))
         kernels.add(cells[0])
         agents.add(cells[1])
         for place, column in enumerate(cells[2:]):
-            parts[place].append(integers(column) if None in column else _plain(column))
+            parts[place].append(_plain(column))
     return kernels.column(), agents.column(), [_end_to_end(part) for part in parts]
 
 
 def _fetch_counters(
-    rows: Iterable[Sequence[Any]], width: int
+    batches: Iterable[Sequence[Any]], width: int
 ) -> tuple[Texts, Texts, Texts, Any, list[Integers]]:
     kernels, names, agents = _Coder(), _Coder(), _Coder()
     values = []
     parts: list[list[Integers]] = [[] for _ in range(width)]
-    for batch in _batches(rows):
+    for batch in batches:
         cells = list(zip(*batch, strict=True))
         for coder, column in zip((kernels, names, agents), cells, strict=False):
             coder.add(column)
         values.append(numbers(cells[3]))
         for place, column in enumerate(cells[4:]):
-            parts[place].append(integers(column) if None in column else _plain(column))
+            parts[place].append(_plain(column))
     joined = np.concatenate(values) if values else np.zeros(0)
     return kernels.column(), names.column(), agents.column(), joined, [_end_to_end(part) for part in parts]
-
-
-def _batches(rows: Iterable[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
-    batch: list[Sequence[Any]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 class _Coder:
@@ -293,12 +294,13 @@ class _Coder:
 
     def add(self, cells: Sequence[Any]) -> None:
         places = self._places
-        self._parts.append(np.array([places.setdefault(c, len(places)) for c in cells], dtype=np.int64))
+        for cell in dict.fromkeys(cells):
+            places.setdefault(cell, len(places))
+        self._parts.append(np.fromiter(map(places.__getitem__, cells), dtype=np.int64, count=len(cells)))
 
     def column(self) -> Texts:
-        names = tuple(
-            kernel_name(c) if isinstance(c, str) else "" if c is None else str(c) for c in self._places
-        )
+        cells = [decoded(c) for c in self._places]
+        names = tuple(kernel_name(c) if isinstance(c, str) else "" if c is None else str(c) for c in cells)
         return Texts(_end_to_end(self._parts), names)
 
 
