@@ -1,6 +1,7 @@
 """`hipscope man`: the manual page, made of the parser of the command line.
 
-Takes the commands with their options and help, gives roff (man-pages(7)).
+Takes the commands with their options and help, gives roff (man-pages(7)). `python -m hipscope.server.cli.reference`
+writes it into docs/hipscope.1, which the wheel installs.
 """
 
 from __future__ import annotations
@@ -32,14 +33,12 @@ def add(app: typer.Typer) -> None:
     @app.command()
     def man() -> None:
         """Write the manual page: hipscope man | man -l -"""
-        from hipscope.server.app import version
-
-        sys.stdout.write(page(version()))
+        sys.stdout.write(page())
 
 
-def page(version: str) -> str:
+def page() -> str:
     """The manual page of all commands."""
-    return "\n".join([f'.TH HIPSCOPE 1 "" "hipscope {_text(version)}" "User Commands"', *_body(), ""])
+    return "\n".join(['.TH HIPSCOPE 1 "" "hipscope" "User Commands"', *_body(), ""])
 
 
 def _body() -> Iterator[str]:
@@ -76,11 +75,14 @@ def _first_line(info: typer.models.CommandInfo) -> str:
 
 def _verbatim(line: str) -> str:
     """A line that is shown as it is."""
-    indent = len(line) - len(line.lstrip())
-    return " " * indent + _text(line) if line.strip() else ""
+    return _escaped(line)
 
 
 def _text(words: str) -> str:
     """Words as roff has them: a backslash and a hyphen as themselves, no control at the begin of a line."""
-    plain = " ".join(words.split()).replace("\\", r"\e").replace("-", r"\-")
+    return _escaped(" ".join(words.split()))
+
+
+def _escaped(line: str) -> str:
+    plain = line.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{plain}" if plain.startswith((".", "'")) else plain

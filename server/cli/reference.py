@@ -1,6 +1,7 @@
 """The part of docs/command-line.md that says which options there are: `python -m hipscope.server.cli.reference PAGE`.
 
-Takes the parser of the command line, gives Markdown; writes it between the marks of the page.
+Takes the parser of the command line, gives Markdown; writes it between the marks of the page, and the manual page
+beside it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
+from hipscope.server.cli import man
 from hipscope.server.cli.main import app, options
 from hipscope.server.console.options import ProgramCommand
 
 PAGE = "docs/command-line.md"
+MAN_PAGE = "hipscope.1"  # beside it
 _BEGIN = "<!-- options: written by python -m hipscope.server.cli.reference -->"
 _END = "<!-- end of options -->"
 _OWN_HELP = ("emulate",)  # it takes the words of rocprofv3, and has a table of its own
@@ -127,3 +130,4 @@ def _cell(text: str) -> str:
 if __name__ == "__main__":
     page = Path(sys.argv[1] if len(sys.argv) > 1 else PAGE)
     page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
+    page.with_name(MAN_PAGE).write_text(man.page(), encoding="utf-8")

@@ -75,6 +75,12 @@ def test_nothing_but_hipscope_lands_in_site_packages(clean: Path) -> None:
     assert {path.name for path in (clean / "bin").iterdir() if "hipscope" in path.name} == {"hipscope"}
 
 
+def test_the_man_page_is_in_it(wheel: Path) -> None:
+    assert any(
+        name.endswith(".data/data/share/man/man1/hipscope.1") for name in zipfile.ZipFile(wheel).namelist()
+    )
+
+
 def test_every_module_and_data_file_of_the_checkout_is_in_it(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     tracked = subprocess.run(
