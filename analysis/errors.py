@@ -51,6 +51,10 @@ class CannotWrite(HipscopeError):
         )
 
 
+_NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR)  # what a name stands for is none
+
+
 def of_the_system(error: OSError) -> HipscopeError | None:
     """The failure that an error of the system means to the user: no room to write, no more files,
     or a file that is not ours."""
@@ -61,7 +65,7 @@ def of_the_system(error: OSError) -> HipscopeError | None:
         return UsageError(
             f"cannot open{where or ' another file'}: {error.strerror}", "raise the limit: `ulimit -n 1024`"
         )
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and where:
+    if error.errno in (*_NOT_OURS, *_NO_FILE) and where:
         return UsageError(f"cannot use{where}: {error.strerror}")
     return None
 

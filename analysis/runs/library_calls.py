@@ -44,6 +44,8 @@ def not_emulated(program: Path) -> tuple[NotEmulated, ...]:
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
 
+    if program.exists() and not program.is_file():
+        raise UsageError(f"{program}: not a program that can be read: it is no file")
     try:
         with program.open("rb") as file:
             elf = ELFFile(file)

@@ -182,6 +182,8 @@ def kept_originals(
     Raises as `restore` does.
     """
     path = file.resolve()
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{file}: not a file")
     now = content(path)
     record, own = _kept(path, now, force=force)
     if not record.files:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hipscope.server.console.options import named_path
 from hipscope.server.console.terminal import failures_reported
 
 
@@ -18,7 +19,8 @@ def add(app: typer.Typer) -> None:
 
 def allow(
     folder: Annotated[
-        Path, typer.Argument(help="The folder, with all that lies in it.", metavar="[FOLDER]")
+        Path,
+        typer.Argument(parser=named_path, help="The folder, with all that lies in it.", metavar="[FOLDER]"),
     ] = Path(),
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take it back.")] = False,
     show: Annotated[bool, typer.Option("--list", help="Only list what is allowed.")] = False,

@@ -41,13 +41,12 @@ def cache(
         from hipscope.server.render.words import size
         from hipscope.server.reports.schema.cache import CacheReport
 
-        directory = cache_directory()
+        directory, limit = cache_directory(), load_config(Path.cwd()).cache_max_bytes
         removed = clear_unused_cache(directory) if clear else ()
         cleared, put_off = sum(entry.size for entry in removed or ()), removed is None
         kinds: dict[str, int] = {}
         for entry in cache_entries(directory):
             kinds[entry.kind] = kinds.get(entry.kind, 0) + entry.size
-        limit = load_config(Path.cwd()).cache_max_bytes
         report = CacheReport(str(directory), sum(kinds.values()), limit, kinds, cleared, put_off)
 
         def draw(console: Console) -> None:

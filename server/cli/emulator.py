@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.console.options import Format, FormatOption, OutputOption
+from hipscope.server.console.options import Format, FormatOption, OutputOption, named_path
 from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, work_begun
 
@@ -23,6 +23,7 @@ def add(app: typer.Typer) -> None:
         coverage: Annotated[
             Path,
             typer.Option(
+                parser=named_path,
                 metavar="FILE|BINARY",
                 help="A HIP source or directory (compiled for the device), a program, library, bundle or code object.",
             ),

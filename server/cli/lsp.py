@@ -30,6 +30,8 @@ def lsp(
 
     if tcp and stdio:
         raise typer.BadParameter("--tcp and --stdio exclude each other")
+    if tcp and not host.strip():
+        raise typer.BadParameter("--host is empty: name an address, such as 127.0.0.1")
     try:
         serve((host, port) if tcp else None)
     except OSError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +12,7 @@ import typer
 import typer.core
 
 _PROGRAM_ARGUMENTS = "hipscope.program_arguments"
+_MOST_SHOWN = 80  # characters of a name that is too long
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, which newer versions of typer contain
 
 
@@ -72,7 +75,17 @@ def named_path(word: str | Path) -> Path:
     """
     if isinstance(word, str) and not word.strip():
         raise typer.BadParameter("the name is empty")
+    try:
+        Path(word).stat()
+    except OSError as error:
+        # What is not there is said by the command; under these names there can be nothing.
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            raise typer.BadParameter(f"{os.strerror(error.errno)}: {_shortened(str(word))}") from None
     return Path(word)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}..."
 
 
 Source = Annotated[
