@@ -57,7 +57,7 @@ def run(folder: Path, candidate: str, *options: str, reference: str = "reference
 
 
 def test_two_sources_that_do_the_same_leave_with_0(folder: Path) -> None:
-    done = run(folder, "candidate.hip")
+    done = run(folder, "candidate.hip", "-v")
     assert done.exit_code == 0, done.output
     assert "scale: equivalent" in done.stdout
     assert "integer arguments 0" in done.stdout
