@@ -68,7 +68,7 @@ class Spinning(Formula):
         if not counts_all(kernel) or not number:
             return {}
         looks = [i.hits for loop in waiting_loops(kernel) for i in loop if looks_at_others(i)]
-        return {_ROUNDS: sum(looks) / number} if looks else {}
+        return {_ROUNDS: sum(looks) / number}
 
 
 def waiting_loops(kernel: Kernel) -> list[tuple[Instruction, ...]]:
