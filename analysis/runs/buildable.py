@@ -143,7 +143,8 @@ class _Asked:
                 self.run.say("compiling")
                 build_program(project, toolchain, self.run)
             except BuildFailed as other:
-                other.hint = f"built as {proposal.origin} says, with `{proposal.build}`; alone: {why}"
+                alone = "the same alone" if other.message == why else f"alone: {why}"
+                other.hint = f"built as {proposal.origin} says, with `{proposal.build}`; {alone}"
                 last = last or other
                 continue
             self._keep(_Known(self._stamp(), False, proposal, why))

@@ -103,12 +103,23 @@ def _try(
         return Tried(proposal, False, False, failure.message)
     given = project.config.run
     changed = replace(proposal, run=given) if given is not None else proposal
+    if (absent := _not_made(built, given)) is not None:
+        return Tried(changed, False, False, absent)
     ended = _first_launch(project, built, toolchain, run, seconds)
     if ended is None:
         return Tried(changed, True, True)
     return Tried(
         changed, True, False, _why_not(*ended, seconds), speaks_of_arguments(ended[0].text) is not None
     )
+
+
+def _not_made(built: BuiltProgram, command: str | None) -> str | None:
+    """Why there is nothing to start though the build left with 0, as scripts do that go on after a mistake."""
+    program = (command or "").split(" ")[0]
+    if "/" not in program or (built.directory / program).exists():
+        return None
+    errors = [line.strip() for line in built.output.splitlines() if "error" in line]
+    return f"it leaves no {program}" + (f": {errors[0][:_SHOWN]}" if errors else "")
 
 
 def _first_launch(

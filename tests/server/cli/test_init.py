@@ -46,6 +46,15 @@ def test_what_does_not_build_is_not_written_and_the_reason_is_the_tools(cli: Cli
     assert cli("init", "--untried").code == 0
 
 
+def test_a_build_that_goes_on_after_a_mistake_is_no_build(cli: Cli) -> None:
+    cli.write("hipcc main.cpp -o app\nexit 0\n", "build.sh")
+    cli.write('#include "absent.h"\n' + LAUNCHES, "main.cpp")
+    told = cli("init")
+    assert told.code == 4
+    assert "`sh ./build.sh` fails: it leaves no ./app" in told.stderr
+    assert "'absent.h' file not found" in told.stderr
+
+
 def test_a_program_that_wants_arguments_is_the_one_question(cli: Cli) -> None:
     cli.write("app: main.cpp\n\thipcc -o $@ $<\n", "Makefile")
     cli.write(ASKS, "main.cpp")
