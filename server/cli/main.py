@@ -16,6 +16,7 @@ from hipscope.server.cli import (
     allow,
     cache,
     check,
+    compare,
     consent,
     doctor,
     emulate,
@@ -83,7 +84,7 @@ def main() -> None:
 
 
 for command in (
-    init, profile, show, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor, cache,
-    lsp, man,
+    init, profile, show, compare, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor,
+    cache, lsp, man,
 ):  # fmt: skip
     command.add(app)

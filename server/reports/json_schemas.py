@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from hipscope.server.reports.schema.cache import CacheReport
 from hipscope.server.reports.schema.check import CheckReport
+from hipscope.server.reports.schema.compare import CompareReport
 from hipscope.server.reports.schema.coverage import CoverageReport
 from hipscope.server.reports.schema.doctor import DoctorReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
@@ -31,6 +32,7 @@ FOLDER = "docs/schemas"
 OBJECTS: tuple[type, ...] = (
     Report,
     CheckReport,
+    CompareReport,
     Optimization,
     VerdictReport,
     CoverageReport,

@@ -1,0 +1,176 @@
+"""`hipscope compare`: two saved profiles, captures or git revisions, kernel by kernel; a gate with `--fail-on`."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hipscope.server.console.options import (
+    Backend,
+    BackendOption,
+    DeviceOption,
+    Format,
+    FormatOption,
+    OutputOption,
+    ProgramCommand,
+    program_arguments,
+)
+from hipscope.server.console.results import write_result
+from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hipscope.analysis.run import Run
+    from hipscope.server.reports.schema.compare import ComparedProgram
+    from hipscope.server.reports.schema.profile import Provenance, Report
+
+LIMIT_PASSED = 5
+"""Exit code when a limit of `--fail-on` was passed."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """How the programs of both revisions are profiled."""
+
+    arguments: tuple[str, ...]
+    backend: str
+    device: str | None
+
+
+def add(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command(cls=ProgramCommand)(compare)
+
+
+def compare(
+    context: typer.Context,
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="A saved profile (JSON), a capture, or a git revision.")
+    ],
+    head: Annotated[str, typer.Argument(metavar="HEAD", help="What it is compared with, of the same kind.")],
+    programs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PROGRAM...",
+            help="For revisions: the programs to profile in each, relative to the current directory; without, it.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            "--fail-on",
+            metavar="LIMITS",
+            help="Leave with 5 when a kernel passes one of them, such as 'time>5%,vgpr>0,spills>0,finding:new'.",
+        ),
+    ] = "",
+    backend: BackendOption = Backend.AUTO,
+    device: DeviceOption = None,
+    format: FormatOption = Format.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Compare two profiles, or the programs of two git revisions."""
+    with failures_reported():
+        check_output(output, [Path(base), Path(head)])
+        from hipscope.analysis.run import Run
+        from hipscope.analysis.source.texts import SourceTexts
+        from hipscope.server.render.compare import render_compare
+        from hipscope.server.reports.compare_writer import passed_limits, read_limits
+        from hipscope.server.reports.schema.compare import CompareReport
+
+        limits = read_limits(fail_on)
+        with stop_asked() as cancel, progress_shown() as progress:
+            run = Run(cancel, progress, SourceTexts())
+            if not programs and any(Path(side).exists() for side in (base, head)):
+                pairs = _of_files(Path(base), Path(head), run)
+            else:
+                asked = _Asked(program_arguments(context), backend.value, device)
+                pairs = _of_revisions((base, head), programs or ["."], asked, run)
+        compared = tuple(program for program, _ in pairs)
+        kinds = {kind for _, kind in pairs if kind is not None}
+        report = CompareReport(
+            base=base,
+            head=head,
+            provenance=kinds.pop() if len(kinds) == 1 else None,
+            programs=compared,
+            limits=tuple(limit.text for limit in limits),
+            passed_limits=passed_limits(compared, limits),
+        )
+        write_result(report, lambda console: render_compare(report, console), format, output)
+        if report.passed_limits or any(program.failed is not None for program in compared):
+            raise typer.Exit(LIMIT_PASSED if report.passed_limits else 4)
+
+
+def _of_files(base: Path, head: Path, run: Run) -> list[tuple[ComparedProgram, Provenance | None]]:
+    """The comparison of two saved profiles or captures. Raises HipscopeError."""
+    from hipscope.analysis.errors import UsageError
+    from hipscope.server.jobs.opening import OpenRequest, open_report
+    from hipscope.server.reports.schema.profile import Report
+
+    reports = []
+    for path in (base, head):
+        opened = open_report(OpenRequest((path,), (Path.cwd(),)), run).report
+        if not isinstance(opened, Report):
+            raise UsageError(
+                f"{path} is not a profile", "compare takes what `hipscope profile -o` saved, or captures"
+            )
+        reports.append(opened)
+    return [_compared(head.name, *reports)]
+
+
+def _of_revisions(
+    revisions: tuple[str, str], programs: Sequence[str], asked: _Asked, run: Run
+) -> list[tuple[ComparedProgram, Provenance | None]]:
+    """The comparison of each program, profiled in both revisions. A program that fails leaves the others.
+
+    Raises HipscopeError for what is no revision.
+    """
+    from hipscope.analysis.errors import Cancelled, HipscopeError
+    from hipscope.analysis.system.revisions import repository_of, revision_files
+    from hipscope.server.reports.schema.compare import ComparedProgram
+
+    repository = repository_of(Path.cwd(), run.cancel)
+    below = Path.cwd().resolve().relative_to(repository.resolve())
+    found: list[tuple[ComparedProgram, Provenance | None]] = []
+    with contextlib.ExitStack() as stack:
+        trees = [stack.enter_context(revision_files(repository, name, run.cancel)) for name in revisions]
+        for program in programs:
+            try:
+                reports = [_profile(tree / below / program, asked, run) for tree in trees]
+            except Cancelled:
+                raise
+            except HipscopeError as failure:
+                why = str(failure)
+                for tree in trees:
+                    why = why.replace(f"{tree}/", "")
+                found.append((ComparedProgram(program, (), why), None))
+                continue
+            found.append(_compared(program, *reports))
+    return found
+
+
+def _profile(program: Path, asked: _Asked, run: Run) -> Report:
+    """The profile of a program of one revision. Raises HipscopeError, also when the program failed."""
+    from dataclasses import replace
+
+    from hipscope.analysis.errors import ProgramFailed
+    from hipscope.analysis.source.texts import SourceTexts
+    from hipscope.server.jobs import tasks
+
+    request = tasks.TaskRequest(program, asked.arguments, backend=asked.backend, device=asked.device)
+    report = tasks.profile(request, replace(run, texts=SourceTexts()))
+    if (why := report.failure()) is not None:
+        raise ProgramFailed(why, output=report.program.output)
+    return report
+
+
+def _compared(program: str, base: Report, head: Report) -> tuple[ComparedProgram, Provenance | None]:
+    from hipscope.server.reports.compare_writer import compare_reports
+
+    kind = base.provenance if base.provenance == head.provenance else None
+    return compare_reports(program, base, head), kind

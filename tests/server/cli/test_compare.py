@@ -1,0 +1,136 @@
+"""`hipscope compare`: what changed between two profiles, and the exit code of a gate."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from hipscope.server.reports.compare_writer import compare_reports, passed_limits, read_limits
+from hipscope.server.reports.report_reader import read_report
+from hipscope.server.reports.schema.profile import Report
+from tests.server.command_line import Cli
+
+KERNEL = """\
+#include <hip/hip_runtime.h>
+__global__ void scale(float* p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int n = 0; n < STEPS; n++) p[i] = p[i] * 1.5f + 1.0f;
+}
+int main() {
+  float* p;
+  (void)hipMalloc(&p, 4096 * 4);
+  scale<<<16, 256>>>(p);
+  return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
+}
+"""
+
+
+def slower(data: dict[str, Any], factor: float, **resources: Any) -> Report:
+    """The report of PROGRAM with all times `factor` times as long."""
+    kernels = [
+        kernel | {"time_ns": kernel["time_ns"] * factor, "resources": kernel["resources"] | resources}
+        for kernel in data["kernels"]
+    ]
+    return read_report(data | {"kernels": kernels})
+
+
+def test_a_kernel_that_takes_11_percent_more_time_passes_a_limit_of_5_and_not_of_20(
+    report: Report, report_data: dict[str, Any]
+) -> None:
+    compared = compare_reports("transpose.hip", report, slower(report_data, 1.11))
+    assert [round(k.change or 0, 4) for k in compared.kernels] == [0.11, 0.11]
+    passed = passed_limits([compared], read_limits("time>5%"))
+    assert [p.message for p in passed] == ["takes 11.0% more time"] * 2
+    assert passed_limits([compared], read_limits("time>20%")) == ()
+    assert passed_limits([compare_reports("x", report, report)], read_limits("time>0%,finding:new")) == ()
+
+
+def test_resources_that_grow_and_findings_that_come_pass_their_limits(
+    report: Report, report_data: dict[str, Any]
+) -> None:
+    head = slower(report_data, 0.5, vgprs=64)
+    base = slower(report_data | {"findings": []}, 1.0, vgprs=32)
+    compared = compare_reports("x", base, head)
+    limits = [p.limit for p in passed_limits([compared], read_limits("vgpr>0,vgpr>32,finding:new"))]
+    assert sorted(limits) == ["finding:new", "vgpr>0", "vgpr>0"]
+
+
+def test_a_kernel_with_another_signature_is_the_same_kernel_and_others_are_new_or_gone(
+    report: Report, report_data: dict[str, Any]
+) -> None:
+    first, second = report_data["kernels"]
+    renamed = first | {"mangled": "_Z9transposePfll", "name": "transpose(float*, long, long)"}
+    new = second | {"mangled": "_Z4fillPf", "name": "fill(float*)"}
+    compared = compare_reports(
+        "x", report, read_report(report_data | {"kernels": [renamed, new], "findings": []})
+    )
+    by_name = {kernel.name: kernel for kernel in compared.kernels}
+    assert by_name["transpose"].renamed == "transpose(float*, int)"
+    assert by_name["fill"].base is None
+    assert by_name["copy"].head is None
+    assert [p.kernel for p in passed_limits([compared], read_limits("kernel:gone"))] == ["copy"]
+
+
+def test_times_of_two_devices_are_not_compared(report: Report, report_data: dict[str, Any]) -> None:
+    other = read_report(report_data | {"device": report_data["device"] | {"name": "mi300a"}})
+    compared = compare_reports("x", report, other)
+    assert {k.change for k in compared.kernels} == {None}
+    assert compared.kernels[0].not_comparable == "the base is of mi300x, the head of mi300a"
+
+
+@pytest.mark.parametrize("text", ["time>5", "tmie>5%", "vgpr>1%", "finding:old", "vgpr"])
+def test_a_limit_that_is_none_is_named(text: str) -> None:
+    with pytest.raises(Exception, match="is no limit"):
+        read_limits(text)
+
+
+def test_two_saved_profiles_are_compared_and_the_gate_leaves_with_5(
+    cli: Cli, report_data: dict[str, Any]
+) -> None:
+    base = cli.write(json.dumps(report_data), "base.json")
+    kernels = [kernel | {"time_ns": kernel["time_ns"] * 1.5} for kernel in report_data["kernels"]]
+    head = cli.write(json.dumps(report_data | {"kernels": kernels}), "head.json")
+    shown = cli("compare", base, head)
+    assert shown.code == 0
+    assert "+50.0%" in shown.stdout
+    gate = cli("compare", base, head, "--fail-on", "time>5%", "--format", "json")
+    assert gate.code == 5
+    found = json.loads(gate.stdout)
+    assert found["schema"] == "hipscope.compare/1"
+    assert [p["limit"] for p in found["passed_limits"]] == ["time>5%", "time>5%"]
+    assert cli("compare", base, base, "--fail-on", "time>0%").code == 0
+    wrong = cli("compare", base, "nothing.json")
+    assert wrong.code == 2
+    assert "nothing.json" in wrong.line
+
+
+def test_two_revisions_are_profiled_and_a_program_that_fails_leaves_the_others(
+    cli: Cli,
+) -> None:
+    folder = cli.folder
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, check=True)
+
+    git("init", "-q")
+    (folder / "scale.hip").write_text(KERNEL.replace("STEPS", "4"))
+    (folder / "broken.hip").write_text(KERNEL.replace("STEPS", "4"))
+    git("add", ".")
+    git("commit", "-qm", "base")
+    (folder / "scale.hip").write_text(KERNEL.replace("STEPS", "20000"))
+    (folder / "broken.hip").write_text(KERNEL)
+    git("add", ".")
+    git("commit", "-qm", "head")
+    before = sorted(path.name for path in (folder / ".git").iterdir())
+    done = cli(
+        "compare", "HEAD~1", "HEAD", "scale.hip", "broken.hip", "--backend", "emulator", "--fail-on", "time>10%",
+        "--format", "json",
+    )  # fmt: skip
+    assert done.code == 5, done.stderr
+    found = json.loads(done.stdout)
+    scale, broken = found["programs"]
+    assert scale["kernels"][0]["change"] > 1
+    assert "STEPS" in broken["failed"]
+    assert [p["kernel"] for p in found["passed_limits"]] == ["scale"]
+    assert sorted(path.name for path in (folder / ".git").iterdir()) == before
