@@ -134,6 +134,14 @@ class AccordoConfig(_Section):
             "took, if that is more."
         ),
     )
+    require: Literal["tried", "all"] = Field(
+        "tried",
+        description=(
+            'What a proof must have varied. `"all"`: each buffer, number, variable and side of the launch that the '
+            "kernel reads, and more than 65,535 work-items; what was never varied makes a rewrite not proved. "
+            '`"tried"`: that is named in the verdict.'
+        ),
+    )
     tolerances: dict[str, NotNegative | tuple[NotNegative, NotNegative]] = Field(
         default_factory=dict,
         description=(

@@ -17,13 +17,15 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hipscope.accordo.dispatch.disassembly import mnemonics
+from hipscope.accordo.dispatch.disassembly import disassemble, mnemonics
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.toolchain.code_object import read_code_object
 
 _LARGEST_WORKGROUP = 1024
 _RSRC2 = 52  # offset in the kernel descriptor
 _MODULE_MARK = re.compile(r"__hip_cuid_\w+")
+_HARDWARE = frozenset({"s_getreg_b32", "s_get_waveid_in_workgroup"})
+_HARMLESS = re.compile(r"HW_REG_(?:MODE|LDS_ALLOC|GPR_ALLOC)\b")
 _CLOCKS = frozenset({"s_memtime", "s_memrealtime"})
 _ELSEWHERE = ("s_swappc", "s_setpc", "s_call")  # goes on in code that is not the kernel's own
 _MAKES_FLOATS = re.compile(r"(?!v_cmp)\w+_b?f(?:16|32|64)")
@@ -80,6 +82,24 @@ def own_state(candidate: Path, reference: Path) -> list[str]:
 def reads_a_clock(code_object: Path, objdump: Path) -> bool:
     """Whether an instruction of it reads the time."""
     return not _CLOCKS.isdisjoint(mnemonics(code_object, objdump))
+
+
+def own_hardware_reads(candidate: Path, reference: Path, objdump: Path) -> list[str]:
+    """What the candidate's code asks the hardware for and the reference's does not: the compute unit, the wave's slot.
+
+    No result may depend on it. Registers of rounding and of the sizes of LDS are no such state.
+    """
+    if not any(word in mnemonics(candidate, objdump) for word in _HARDWARE):
+        return []
+    asked = [
+        {
+            f"`{one.mnemonic} {', '.join(one.operands[1:])}`".replace(" `", "`")
+            for one in disassemble(path, objdump)
+            if one.mnemonic in _HARDWARE and not _HARMLESS.search(" ".join(one.operands))
+        }
+        for path in (candidate, reference)
+    ]
+    return sorted(asked[0] - asked[1])
 
 
 def could_leave_floats(code_object: Path, objdump: Path, kernel: str) -> bool:

@@ -17,7 +17,8 @@ from hipscope.accordo.dispatch.access_map import BF16, F16, F32, F64, SITE, SITE
 from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.analysis.source.number_types import Element, element_of
 
-_KINDS = (
+# The bits of an access map for each kind of float that is stored.
+FLOAT_KINDS = (
     (F32, element_of("float")),
     (F64, element_of("double")),
     (F16, element_of("_Float16")),
@@ -61,7 +62,7 @@ def _parts(piece: Segment, access: AccessMap) -> Iterator[Segment]:
     sites = np.where(stored, (stored - F32) // SITE % SITES, 0).astype(np.uint8)
     kinds = stored - sites * SITE
     rest = np.ones(len(kinds), dtype=np.bool_)
-    for kind, element in _KINDS:
+    for kind, element in FLOAT_KINDS:
         first, end = _grid(piece, element)
         found = (kinds[first - piece.start : end - piece.start] == kind).reshape(-1, element.size).all(axis=1)
         if found.any():

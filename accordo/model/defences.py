@@ -23,12 +23,15 @@ Defence = Literal[
     "updated_memory",  # what a kernel updates holds other numbers before
     "one_changed_input",
     "named_values",  # what the programs compare with, among the inputs
+    "named_arguments",  # arguments that a candidate compares with
     "named_integers",  # integers beyond the range of the inputs too
     "other_scalars",
     "turned_flags",  # small integer arguments have each other small value
     "other_strides",  # integer arguments of 1 become 2, sizes are halved
     "other_variables",
     "other_workgroups",
+    "grown",  # launches beyond 16 bits, with buffers as much longer
+    "printed",  # what kernels print
     "larger_workgroups",  # workgroups of twice as many work-items, and more than a wave
     "more_dimensions",  # workgroups and grids of two and three dimensions where the recorded ones have one
     "other_sizes",  # integer arguments one less, one more, 1 and 0

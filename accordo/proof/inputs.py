@@ -107,6 +107,7 @@ def proof_inputs(
         less_precise=rewrite and config.optimize.fast_math,  # the setting agrees to less precision
         sanitize="all",
         finite_only=_assumes_finite(recording, text),
+        require_all=config.accordo.require == "all",
     ), signature
 
 

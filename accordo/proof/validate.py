@@ -20,7 +20,7 @@ from hipscope.accordo.proof.checks.repeats import check_repeats
 from hipscope.accordo.proof.checks.results import check_same_results
 from hipscope.accordo.proof.checks.sanitizers import check_sanitizers
 from hipscope.accordo.proof.checks.state import check_state
-from hipscope.accordo.reference.input_coverage import VariedInput
+from hipscope.accordo.reference.input_coverage import BEYOND, VariedInput
 from hipscope.accordo.reference.prepare import CAPTURED, Reference
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.trials.other_launch import NO_SUCH_LAUNCH, Relaunch, as_it_is
@@ -63,6 +63,14 @@ def validate(
     ):
         return Verdict(
             outcome="inconclusive", reason=f"It cannot be proved on other inputs: {NO_SUCH_LAUNCH}."
+        )
+    if reference.settings.require_all and (unproved := _never_varied(_inputs(reference))):
+        asked = '`accordo.require` is "all"'
+        return Verdict(
+            outcome="inconclusive",
+            reason=f"It cannot be proved for all inputs ({asked}): equivalent on what was tried{unproved}.",
+            trials=tuple(proof.trials),
+            inputs=tuple(map(str, _inputs(reference))),
         )
     return _acceptance(proof)
 
@@ -141,8 +149,10 @@ def _not_compared(reference: Reference) -> str:
 
 def _never_varied(inputs: Sequence[VariedInput]) -> str:
     names = [one.name for one in inputs if not one.trials]
-    if not names:
-        return ""
-    *first, last = names
+    varied = [name for name in names if name != BEYOND]
+    more = f"; never with {BEYOND}" if BEYOND in names else ""
+    if not varied:
+        return more
+    *first, last = varied
     listed = f"{', '.join(first)} and {last}" if first else last
-    return f"; {listed} {'were' if first else 'was'} never varied"
+    return f"; {listed} {'were' if first else 'was'} never varied{more}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from hipscope.accordo.dispatch.access_map import READ, READ_FIRST
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
+from hipscope.accordo.dispatch.code_properties import asked_dimensions
 from hipscope.accordo.dispatch.guessed_types import with_guesses
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.dispatch.signature import Signature
@@ -25,6 +26,10 @@ from hipscope.emulator.symbolize import demangle
 
 _LARGE = 1 << 24  # bytes
 _GROUPS, _WORKGROUP = "the grid size", "the workgroup size"
+_AXES = "xyz"
+_SHORT = (1 << 16) - 1  # work-items that 16 bits count
+BEYOND = f"more than {_SHORT:,} work-items"
+_NOT_GROWN = "it takes too long or too much memory, or no integer argument bounds a side of the grid"
 
 
 @dataclass(frozen=True)
@@ -65,17 +70,24 @@ def varied_inputs(
 
 @dataclass(frozen=True)
 class _Names:
-    """What inputs are called: buffers by index, numbers by argument, variables by index; all of them in order."""
+    """What inputs are called: buffers by index, numbers by argument, variables by index; all of them in order.
+
+    `groups` and `workgroup` are the sides of the grid and of a workgroup that the kernel asks for, by axis.
+    """
 
     buffers: dict[int, str]
     numbers: dict[int, str]
     variables: dict[int, str]
     why: dict[str, str]
+    groups: dict[int, str]
+    workgroup: dict[int, str]
+    beyond: str = ""
 
     @property
     def listed(self) -> list[str]:
         found = [*self.buffers.values(), *self.numbers.values(), *self.variables.values()]
-        return [*dict.fromkeys(found), _GROUPS, _WORKGROUP]
+        sides = [*self.groups.values(), *self.workgroup.values()]
+        return [*dict.fromkeys(found), *sides, *([self.beyond] if self.beyond else [])]
 
 
 def _names(run: ReferenceRun, signature: Signature) -> _Names:
@@ -96,7 +108,22 @@ def _names(run: ReferenceRun, signature: Signature) -> _Names:
         if argument.value_kind == "by_value" and (i not in pointers or argument.size > 8)
     }
     variables = {v.index: f"`{demangle(v.symbol)}`" for v in dispatch.variables}
-    return _Names(buffers, numbers, variables, why)
+    groups, workgroup = _sides(dispatch)
+    beyond = BEYOND if dispatch.work_items <= _SHORT else ""
+    return _Names(buffers, numbers, variables, why | {BEYOND: _NOT_GROWN}, groups, workgroup, beyond)
+
+
+def _sides(dispatch: CapturedDispatch) -> tuple[dict[int, str], dict[int, str]]:
+    """The sides of the grid and of a workgroup that a kernel asks for or that are longer than 1, by axis."""
+    asked = asked_dimensions(dispatch.code_object, dispatch.kernel)
+    counts = _groups(dispatch)
+    grid = [n for n in range(3) if asked.grid[n] or counts[n] > 1]
+    block = [n for n in range(3) if n < asked.workgroup or dispatch.workgroup[n] > 1]
+    named = ((_GROUPS, grid), (_WORKGROUP, block))
+    groups, workgroup = (
+        {n: f"{name} along {_AXES[n]}" if len(axes) > 1 else name for n in axes} for name, axes in named
+    )
+    return groups, workgroup
 
 
 def _pointer(buffer: CapturedBuffer, signature: Signature) -> str:
@@ -132,10 +159,11 @@ def _varied_by(planned: Planned, run: ReferenceRun, names: _Names) -> set[str]:
         other = by_index.get(variable.index)
         if other is not None and other.before() != variable.before():
             found.add(names.variables[variable.index])
-    if _groups(launch) != _groups(captured):
-        found.add(_GROUPS)
-    if launch.workgroup != captured.workgroup:
-        found.add(_WORKGROUP)
+    was, now = _groups(captured), _groups(launch)
+    found |= {name for axis, name in names.groups.items() if was[axis] != now[axis]}
+    found |= {n for axis, n in names.workgroup.items() if captured.workgroup[axis] != launch.workgroup[axis]}
+    if names.beyond and launch.work_items > _SHORT:
+        found.add(names.beyond)
     return found
 
 

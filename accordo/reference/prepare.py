@@ -303,7 +303,16 @@ def _captured(
     by_atomics = floats_by_atomics(dispatch, results, access) or variables_by_atomics(dispatch, first)
     steady = not by_atomics and same_bits(dispatch, first, second)
     return ReferenceRun(
-        CAPTURED, dispatch, None, pieces, first, access, spread, steady, unspecified=unspecified
+        CAPTURED,
+        dispatch,
+        None,
+        pieces,
+        first,
+        access,
+        spread,
+        steady,
+        same_words=first.printed == second.printed,
+        unspecified=unspecified,
     )
 
 

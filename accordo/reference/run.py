@@ -41,7 +41,8 @@ class ReferenceRun:
 
     `spread` says how far correct runs of it are apart and `sizes` how large its outputs are (as far as somebody has
     asked), by (buffer, start of the piece); `stored_sizes` those of pieces that no declaration knows. `same_bits` says
-    that two orders of the waves left the same bits, and not by atomics on floats. `unspecified` are bytes that hold
+    that two orders of the waves left the same bits, and not by atomics on floats; `same_words` that they printed the
+    same. `unspecified` are bytes that hold
     what nothing wrote; they are not compared.
     """
 
@@ -56,6 +57,7 @@ class ReferenceRun:
     sizes: dict[tuple[int, int], float] = field(default_factory=dict)
     unspecified: Unspecified = field(default_factory=dict)
     stored_sizes: dict[tuple[int, Segment], Sizes] = field(default_factory=dict)
+    same_words: bool = True
 
     def compared(self, result: Replay, buffer: CapturedBuffer) -> bytes:
         """What a run on this launch left in a buffer, with zeros for what is not compared."""

@@ -73,6 +73,7 @@ class _Run(_Record):
     spread: tuple[tuple[int, int, float], ...]
     sizes: tuple[tuple[int, int, float], ...]
     same_bits: bool
+    same_words: bool = True
 
 
 class _Dispatch(_Record):
@@ -110,6 +111,7 @@ def _run(run: ReferenceRun, root: Path) -> _Run:
             if s.element.kind == "float" and run.access[b.index].any(WRITTEN, s.start, s.end)
         ),
         same_bits=run.same_bits,
+        same_words=run.same_words,
     )
 
 
@@ -141,4 +143,5 @@ def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: 
         kept.same_bits,
         {(buffer, start): size for buffer, start, size in kept.sizes},
         read_unspecified(result.directory, launch),
+        same_words=kept.same_words,
     )

@@ -24,6 +24,7 @@ class ReferenceSettings:
     `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
     `finite_only`: the program is compiled with the promise that no float is NaN or infinite (`-ffast-math`). What its
     kernels make of those is not defined: inputs have none, and one result that is not finite is as good as another.
+    `require_all`: an input that no trial varied makes a proof inconclusive.
     """
 
     tool: ReplayTool
@@ -38,6 +39,7 @@ class ReferenceSettings:
     less_precise: bool = False
     sanitize: str = ""
     finite_only: bool = False
+    require_all: bool = False
 
     @property
     def skipped(self) -> Without:

@@ -41,7 +41,7 @@ from hipscope.accordo.replay.poison import POISONS
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
-from hipscope.accordo.trials.launch_variants import launch_variants
+from hipscope.accordo.trials.launch_variants import grown_launch, launch_variants, named_variants
 from hipscope.analysis.errors import Cancelled
 from hipscope.emulator.captures import share
 from hipscope.emulator.sanitize import Defect, SanitizerReport
@@ -51,6 +51,7 @@ SEEDS = (1, 2)
 _MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
 _NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
 _CHECKS = "all,exact-alignment"
+_FOR_SHAPES = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inputs.SCALED_AGAIN))
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
@@ -102,11 +103,24 @@ def plan(
         odd=settings.odd_workgroups,
         larger=settings.larger_workgroups,
     )
+    grown = grown_launch(captured.dispatch, parameters, work / "grown", captured.result.instructions)
     planned += [
         Planned(v.defence, v.label, v.dispatch, unread if v.defence == "turned_flags" else None)
-        for v in variants
+        for v in (*variants, *([grown] if grown is not None else []))
     ]
+    planned += _shapes_on_other_inputs(part, planned)
     return [p for p in planned if p.defence not in settings.skipped]
+
+
+def _shapes_on_other_inputs(part: ReferenceRun, planned: Sequence[Planned]) -> list[Planned]:
+    """Workgroups of other sizes on other inputs, too: what they leave out may not matter to the recorded ones."""
+    others = [p for p in planned if p.label in _FOR_SHAPES]
+    return [
+        replace(p, label=f"{p.label}, {other.label}", inputs=other.inputs)
+        for p in planned
+        for other in others
+        if p.defence == "other_workgroups" and p.dispatch.workgroup != part.dispatch.workgroup
+    ]
 
 
 def _unread(part: ReferenceRun, guessed: Pieces, work: Path) -> Path | None:
@@ -134,12 +148,22 @@ def permuted_in_full(captured: ReferenceRun, settings: ReferenceSettings, work: 
     return _with_inputs(captured, _guessed(captured), fresh_inputs.PERMUTED, settings, work, NONE)
 
 
-def plan_named(part: ReferenceRun, named: Named, settings: ReferenceSettings, work: Path) -> list[Planned]:
-    """Inputs with numbers that a candidate names and the reference does not."""
+def plan_named(
+    part: ReferenceRun, parameters: Sequence[str], named: Named, settings: ReferenceSettings, work: Path
+) -> list[Planned]:
+    """Inputs with numbers that a candidate names and the reference does not, and arguments that are such numbers."""
     numbers = (fresh_inputs.NAMED, fresh_inputs.NAMED_LARGE, fresh_inputs.NAMED_INTEGERS) if named else ()
     guessed = _guessed(part)
     found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
-    return [replace(p, label=f"{p.label} (the candidate)") for p in found]
+    variants = named_variants(part.dispatch, parameters, named, work / "arguments") if named else []
+    return [
+        *(replace(p, label=f"{p.label} (the candidate)") for p in found),
+        *(
+            Planned(v.defence, v.label, v.dispatch, None)
+            for v in variants
+            if v.defence not in settings.skipped
+        ),
+    ]
 
 
 def _guessed(run: ReferenceRun) -> Pieces:
@@ -292,7 +316,16 @@ class Trials:
         same = not by_atomics and same_bits(launch, result, other)
         keep_unspecified(unspecified, result.directory)
         return ReferenceRun(
-            trial.label, launch, trial.inputs, pieces, result, access, spread, same, unspecified=unspecified
+            trial.label,
+            launch,
+            trial.inputs,
+            pieces,
+            result,
+            access,
+            spread,
+            same,
+            same_words=result.printed == other.printed,
+            unspecified=unspecified,
         )
 
     def _reported(self, trial: Planned, checked: Replay) -> bool:

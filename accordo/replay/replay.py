@@ -172,6 +172,14 @@ class Left:
 
 
 @dataclass(frozen=True)
+class DeviceOutput:
+    """What device code printed: how many messages, and their texts in alphabetical order, as far as they were kept."""
+
+    count: int = 0
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Replay:
     """One finished run that took `seconds` of our time. `directory` holds its buffers; only "ok" left usable ones.
 
@@ -242,6 +250,16 @@ class Replay:
         """Tells apart what runs on the same memory left in a buffer."""
         runs = self._runs(buffer.index)
         return hashlib.sha256(self.image(buffer) if runs is None else runs).hexdigest()
+
+    @cached_property
+    def printed(self) -> DeviceOutput:
+        """What the launch printed."""
+        try:
+            count, _, texts = (self.directory / "printed").read_bytes().partition(b"\n")
+        except OSError:
+            return DeviceOutput()
+        listed = texts.decode("utf-8", "replace").split("\0")[:-1]
+        return DeviceOutput(int(count), tuple(listed))
 
     def variable(self, variable: CapturedVariable) -> bytes | None:
         """What the run left in a device variable; None when the code object that ran does not have it."""

@@ -427,6 +427,10 @@ def _large_integers(shuffled: NDArray[Any], generator: np.random.Generator) -> b
     """Two sizes, and runs of one sign: sums of them do not fit into as many bits."""
     count = len(shuffled)
     sizes = np.where(_coins(count, generator), _LARGE_INTEGER, _LARGER_INTEGER).astype(shuffled.dtype)
+    if shuffled.dtype.itemsize == 8:  # in pairs that their lower 32 or 40 bits do not tell apart
+        upper = generator.integers(0, 1 << 22, -(-count // 2)).astype(shuffled.dtype)
+        upper = np.repeat(upper, 2)[:count] + (np.arange(count) % 2 * 3).astype(shuffled.dtype)
+        sizes += np.where(_coins(count, generator), upper << 40, upper << 32).astype(shuffled.dtype)
     negative = np.repeat(_coins(-(-count // _RUN), generator), _RUN)[:count]
     return bytes(np.where(negative, ~(shuffled + sizes), shuffled + sizes).tobytes())
 

@@ -8,7 +8,10 @@ there, the caller must see.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,10 +20,11 @@ from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.code_properties import asked_dimensions, largest_workgroup
 from hipscope.accordo.dispatch.writer import Contents, write_dispatch
 from hipscope.accordo.model.defences import Defence
+from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.device_variables import other_value
 from hipscope.accordo.trials.moved_buffers import relocated
 from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
-from hipscope.accordo.trials.scalar_variants import other_arguments
+from hipscope.accordo.trials.scalar_variants import named_arguments, other_arguments
 from hipscope.accordo.trials.unaliased_pointers import Copy, pointers_apart
 
 Shape = tuple[int, int, int]
@@ -31,6 +35,10 @@ _MANY_GROUPS = 256
 _LONG = 20_000_000  # instructions of waves: a second or so
 _WAVE = 64
 _LARGEST_WORKGROUP = 1024
+_MOST_NAMED = 12
+_GROWN = (66_000, 264, 44)  # work-items along each side of one, two and three: more than 65,536 in all
+_MOST_GROWN = 6_000_000  # instructions of waves: some tenths of a second
+_LARGEST_GROWN = 96 << 20  # bytes
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
 
 
@@ -120,6 +128,57 @@ def launch_variants(
     return found + (_larger_workgroups(dispatch, folder) if larger else [])
 
 
+def named_variants(
+    dispatch: CapturedDispatch, types: Sequence[str], named: Named, folder: Path
+) -> list[Variant]:
+    """Launches with arguments that a candidate names and the reference does not."""
+    listed = itertools.islice(named_arguments(dispatch, types, named), _MOST_NAMED)
+    return [
+        Variant(
+            one.defence, one.label, relocated(dispatch, folder / f"{n}", longer=True, kernarg=one.kernarg)
+        )
+        for n, one in enumerate(listed)
+    ]
+
+
+def grown_launch(
+    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, instructions: int
+) -> Variant | None:
+    """The launch with so many work-items that 16 bits do not count them (of several dimensions, their product).
+
+    Integers that bound a side of the grid grow with it, and buffers with all sides. None where that would take long,
+    where memory would be large, or where no integer bounds a side.
+    """
+    groups, shape = _groups(dispatch), dispatch.workgroup
+    sides = [n for n, (count, size) in enumerate(zip(groups, shape, strict=True)) if count * size > 1]
+    if not sides:
+        return None
+    wanted = _GROWN[len(sides) - 1]
+    more = [
+        max(count, -(-wanted // size)) if n in sides else count
+        for n, (count, size) in enumerate(zip(groups, shape, strict=True))
+    ]
+    kernarg = longer = dispatch.kernarg()
+    numbers = [n for n in numbers_of(dispatch, types) if n.kind == "integer" and n.declared]
+    factor, growth = math.prod(more) / math.prod(groups), 1.0
+    for side in sides:
+        least, most = (groups[side] - 1) * shape[side], groups[side] * shape[side]
+        bounds = [n for n in numbers if least < n.value <= most]
+        added = (more[side] - groups[side]) * shape[side]
+        longer = with_changes(longer, bounds, functools.partial(operator.add, added))
+        growth *= max((1 + added / n.value for n in bounds), default=1.0)
+    repeats = math.ceil(growth)
+    if repeats < 2 or instructions * factor > _MOST_GROWN:
+        return None
+    if sum(b.size for b in dispatch.buffers) * repeats > _LARGEST_GROWN:
+        return None
+    if longer == kernarg:
+        return None
+    grown = replace(dispatch, workgroup=shape, grid=_grid((more[0], more[1], more[2]), shape))
+    made = relocated(grown, folder, repeats=repeats, kernarg=longer)
+    return Variant("grown", f"{math.prod(made.grid):,} work-items, all buffers as much longer", made)
+
+
 def _other_arguments(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:
     found = []
     for number, other in enumerate(other_arguments(dispatch, types)):
@@ -136,6 +195,7 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
     groups = _groups(dispatch)
     launches: list[tuple[str, Shape, Shape]] = []
     shapes = {_shortened(dispatch.workgroup, eighths) for eighths in ((1, 4, 5) if odd else (4,))}
+    shapes |= _other_sides_halved(dispatch)
     launches += [(f"workgroups of {_shown(s)}", s, groups) for s in sorted(shapes - {dispatch.workgroup})]
     if groups[0] > 1:
         launches.append(("one workgroup less", dispatch.workgroup, (groups[0] - 1, *groups[1:])))
@@ -148,6 +208,18 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
         )
         for number, (label, workgroup, count) in enumerate(launches)
     ]
+
+
+def _other_sides_halved(dispatch: CapturedDispatch) -> set[Shape]:
+    """The workgroup with each side but its longest halved: code may hold that side for granted alone."""
+    sides = dispatch.workgroup
+    longest = sides.index(max(sides))
+    halved = (
+        tuple(size // 2 if n == side else size for n, size in enumerate(sides))
+        for side, size in enumerate(sides)
+        if side != longest and size > 1
+    )
+    return {(x, y, z) for x, y, z in halved}
 
 
 def _larger_workgroups(dispatch: CapturedDispatch, folder: Path) -> list[Variant]:
@@ -249,6 +321,11 @@ def _write(
     contents |= {f"buffer_{copy.buffer.index}.before": copy.contents for copy in memory.copies}
     derived = replace(dispatch, grid=(x, y, z), workgroup=workgroup, buffers=(*dispatch.buffers, *added))
     return write_dispatch(derived, folder, dispatch.kernarg() if kernarg is None else kernarg, contents)
+
+
+def _grid(groups: Shape, workgroup: Shape) -> Shape:
+    x, y, z = (n * size for n, size in zip(groups, workgroup, strict=True))
+    return x, y, z
 
 
 def _shown(shape: Shape) -> str:

@@ -30,13 +30,19 @@ class _Move:
 
 
 def relocated(
-    dispatch: CapturedDispatch, folder: Path, *, longer: bool = False, kernarg: bytes | None = None
+    dispatch: CapturedDispatch,
+    folder: Path,
+    *,
+    longer: bool = False,
+    repeats: int = 1,
+    kernarg: bytes | None = None,
 ) -> CapturedDispatch:
-    """Write the moved dispatch to `folder`. `longer` appends some of each buffer's own contents to it, repeated.
+    """Write the moved dispatch to `folder`. `longer` appends some of each buffer's own contents to it, repeated;
+    `repeats` is how often all of it is repeated.
 
     `kernarg` replaces the captured arguments (with the captured addresses in them).
     """
-    moves, sizes = _places(dispatch, longer)
+    moves, sizes = _places(dispatch, longer, repeats)
     contents: dict[str, Contents] = {}
     buffers = []
     for buffer, move in zip(dispatch.buffers, moves, strict=True):
@@ -51,13 +57,13 @@ def relocated(
     return write_dispatch(replace(dispatch, buffers=tuple(buffers)), folder, arguments, contents)
 
 
-def _places(dispatch: CapturedDispatch, longer: bool) -> tuple[list[_Move], dict[int, int]]:
+def _places(dispatch: CapturedDispatch, longer: bool, repeats: int) -> tuple[list[_Move], dict[int, int]]:
     """Where each buffer goes (in the order of `dispatch.buffers`) and how long it becomes there."""
     start = min((b.address for b in dispatch.buffers), default=0)
     sizes, found = {}, {}
     at = -(-start // _PAGE) * _PAGE + _GAP
     for buffer in sorted(dispatch.buffers, key=lambda b: -b.address):
-        size = buffer.size + (max(_PAGE, buffer.size // 8 // _PAGE * _PAGE) if longer else 0)
+        size = repeats * buffer.size + (max(_PAGE, buffer.size // 8 // _PAGE * _PAGE) if longer else 0)
         sizes[buffer.index] = size
         found[buffer.index] = _Move(buffer.address, buffer.size, at + _SKEW)
         at += -(-size // _PAGE) * _PAGE + _GAP

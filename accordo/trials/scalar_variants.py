@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.model.defences import Defence
+from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.scalar_arguments import Number, numbers_of, with_changes
 
 _FEW_SIZES = 8
@@ -19,6 +20,10 @@ _FEW_SMALL = 8
 _SMALL = (-8, 8)
 _SMALL_VALUES = (0, 1, 2, 3, 4)
 _LESS = 0.75
+_FEW_FLOATS = 2  # that are 0 and 1 one by one
+_FEW_WIDE = 3
+_FEW_NAMED = 3
+_ALTERNATING = 0x5555_5555_5555_5555
 
 Change = Callable[[float], float]
 
@@ -44,6 +49,7 @@ def other_arguments(dispatch: CapturedDispatch, types: Sequence[str]) -> list[Ot
         *(OtherArguments("other_scalars", label, other) for label, other in others.items()),
         # Behind a flag may be the only use of a float.
         *_turned_flags(next(iter(others.values())), integers),
+        *_wide(kernarg, integers),
         *_other_strides(kernarg, integers),
     ]
     known: dict[tuple[bytes, bool], OtherArguments] = {}
@@ -110,6 +116,41 @@ def _turned_flags(kernarg: bytes, integers: Sequence[Number]) -> Iterator[OtherA
             yield OtherArguments("turned_flags", label, with_changes(kernarg, [number], _always(value)))
 
 
+def _wide(kernarg: bytes, integers: Sequence[Number]) -> Iterator[OtherArguments]:
+    """Each integer of 64 bits with other upper bits, and as zero: a size, a seed or a shift that 32 bits do not hold.
+
+    Buffers are longer: of a size, all that the launch can reach counts then.
+    """
+    for number in [n for n in integers if n.size == 8 and n.declared][:_FEW_WIDE]:
+        for told, change in (
+            ("beyond 32 bits", lambda n: n + (5 << 32)),
+            ("of other bits throughout", lambda n: int(n) ^ _ALTERNATING),
+            ("0", lambda _: 0),
+        ):
+            other = with_changes(kernarg, [number], change)
+            yield OtherArguments("other_scalars", f"{number.label} {told}", other, longer=True)
+
+
+def named_arguments(
+    dispatch: CapturedDispatch, types: Sequence[str], named: Named
+) -> Iterator[OtherArguments]:
+    """Arguments that are a number which a program names, or one more: each alone, the largest numbers first.
+
+    Small ones are tried anyhow. Buffers are longer, as the number may be a size.
+    """
+    numbers, kernarg = numbers_of(dispatch, types), dispatch.kernarg()
+    integers = sorted((n for n in named.integers if n > _SMALL[1]), reverse=True)[:_FEW_NAMED]
+    floats = sorted(named.floats, key=abs, reverse=True)[:_FEW_NAMED]
+    for number in [n for n in numbers if n.kind in ("integer", "float") and n.declared][:_FEW_SMALL]:
+        values = integers if number.kind == "integer" else floats
+        tried = [*values, *(v + 1 for v in values)] if number.kind == "integer" else values
+        for value in tried:
+            label = f"{number.label} {value:g} (the candidate names it)"
+            other = with_changes(kernarg, [number], _always(value))
+            if other != kernarg:
+                yield OtherArguments("named_arguments", label, other, longer=True)
+
+
 def _always(value: float) -> Change:
     return lambda _: value
 
@@ -140,4 +181,16 @@ def _other_scalars(kernarg: bytes, scalars: Sequence[Number]) -> dict[str, bytes
             kernarg, floats, lambda x: x + math.copysign(1 + 3 * abs(x), x)
         ),
         "float arguments of the other sign": with_changes(kernarg, floats, lambda x: -x if x else -0.5),
+        **_plain_floats(kernarg, floats),
     }
+
+
+def _plain_floats(kernarg: bytes, floats: Sequence[Number]) -> dict[str, bytes]:
+    """Floats that are 0 and 1, for which programs have shortcuts: each alone, or all where there are many."""
+    groups = [[one] for one in floats] if len(floats) <= _FEW_FLOATS else [list(floats)]
+    found = {}
+    for group in groups:
+        name = group[0].label if len(groups) > 1 or len(group) == 1 else "float arguments"
+        for value in (0.0, 1.0):
+            found[f"{name} {value:.0f}"] = with_changes(kernarg, group, _always(value))
+    return found

@@ -61,7 +61,9 @@ def with_named(proof: Proof) -> list[Prepared]:
         named = own.without(named_in(first.dispatch.code_object, reference.settings.objdump))
         planned = []
         if not prepared.dispatch.variant:
-            planned = plan_named(prepared.repeated, named, reference.settings, folder)
+            name = element_types.demangle(prepared.dispatch.kernel, reference.settings.cxxfilt)
+            parameters = element_types.argument_types(name) or list(reference.signature.types)
+            planned = plan_named(prepared.repeated, parameters, named, reference.settings, folder)
         if planned:
             symbol = prepared.dispatch.kernel
             name = element_types.demangle(symbol, reference.settings.cxxfilt)

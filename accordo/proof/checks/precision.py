@@ -21,6 +21,9 @@ from hipscope.accordo.reference.prepare import Prepared
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.replay.replay import Replay
 
+_FEWEST_BIASED = 32  # elements
+_ONE_SIDED = 16
+
 
 def may_be_rounding(run: ReferenceRun, buffer: CapturedBuffer, found: Sequence[Mismatch]) -> bool:
     """Whether all differences are of floats, so that double precision may decide."""
@@ -64,6 +67,34 @@ def less_precise(
         if why is not None:
             message = (
                 f"{name} is less precise than in the reference, measured against double precision: {why}"
+            )
+            return [Mismatch(kind="less_precise", message=message, buffer=buffer.index, label=name)]
+    return []
+
+
+def biased(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, result: Replay) -> list[Mismatch]:
+    """Where the candidate's floats of 16 bits differ from the reference's to one side: it cuts what that rounds.
+
+    Either alone is within the tolerance, and an error of one side adds up. What is rounded otherwise differs to both.
+    """
+    if run.leaves_same(result, buffer) or proof.reference.settings.less_precise:
+        return []
+    written = run.access[buffer.index].whole & WRITTEN
+    ours, theirs = (run.compared(one, buffer) for one in (run.result, result))
+    for segment in run.pieces[buffer.index]:
+        size = segment.element.size
+        if segment.element.kind != "float" or size != 2 or segment.stride is not None:
+            continue
+        part = slice(segment.start, segment.end)
+        touched = (written[part] != 0).reshape(-1, size).all(axis=1)
+        was, now = (np.abs(segment.element.numbers(image[part])[touched]) for image in (ours, theirs))
+        known = np.isfinite(was) & np.isfinite(now) & (was > 0)
+        smaller, larger = int((now < was)[known].sum()), int((now > was)[known].sum())
+        if smaller >= _FEWEST_BIASED and smaller > known.sum() / 8 and larger * _ONE_SIDED < smaller:
+            name = label(proof.reference.signature, buffer, segment)
+            message = (
+                f"{name} is rounded toward zero: {smaller} of {int(known.sum())} elements are smaller than in the "
+                f"reference, {larger} are larger"
             )
             return [Mismatch(kind="less_precise", message=message, buffer=buffer.index, label=name)]
     return []

@@ -18,8 +18,10 @@ from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replac
 from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
 from hipscope.accordo.proof.checks.block_compare import agree
+from hipscope.accordo.proof.checks.nan_bits import but_for_nans
 from hipscope.accordo.proof.checks.plan import Plan, Proof, Turn, allowed, is_traced
-from hipscope.accordo.proof.checks.precision import are_small, less_precise, may_be_rounding
+from hipscope.accordo.proof.checks.precision import are_small, biased, less_precise, may_be_rounding
+from hipscope.accordo.proof.checks.printed import other_words
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
 from hipscope.accordo.proof.checks.repeats import digests
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
@@ -110,6 +112,9 @@ def _judge(
                 proof.reference, prepared, run, buffer, result, different, proof.notes, proof.run.cancel
             )
             different, wide = beside or (different, wide)
+        if different:
+            settings, cancel = proof.reference.settings, proof.run.cancel
+            different = but_for_nans(settings, run, buffer, result, different, cancel)
         found += different
         proof.errors = proof.errors.widened(wide)
         if traced and not different and proof.on("lost_atomics"):
@@ -118,8 +123,11 @@ def _judge(
             found += written_back(proof.reference, run, buffer, result)
         if not different:
             found += less_precise(proof, prepared, run, buffer, result)
+            found += biased(proof, run, buffer, result)
     if proof.on("variables"):
         found += _changed_variables(proof, run, result)
+    if proof.on("printed") and (said := other_words(run, result)) is not None:
+        found.append(said)
     if run is prepared.runs[0] and run is prepared.repeated:
         proof.bits.setdefault(run.dispatch.id, digests(run, result))
     return tuple(found), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hipscope.accordo.dispatch.code_properties import own_state, reads_a_clock
+from hipscope.accordo.dispatch.code_properties import own_hardware_reads, own_state, reads_a_clock
 from hipscope.accordo.model.verdict import Mismatch
 from hipscope.accordo.proof.checks.plan import Proof
 from hipscope.accordo.proof.checks.rejection import Rejection
@@ -20,6 +20,8 @@ def check_state(proof: Proof) -> Rejection | None:
         if own := own_state(proof.candidate, original):
             name = f"the device variable `{demangle(own[0])}`"
             message = f"it can keep something in {name} from one launch to the next, which the reference does not have"
+        elif own := own_hardware_reads(proof.candidate, original, objdump):
+            message = f"it reads {own[0]}, which the reference does not"
         elif reads_a_clock(proof.candidate, objdump) and not reads_a_clock(original, objdump):
             message = "it reads a clock, which the reference does not"
         else:

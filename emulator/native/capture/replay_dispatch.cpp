@@ -1,6 +1,7 @@
 // One replay: the captured memory at its addresses, the code object, the launch, and what it left behind.
 #include "capture/replay_dispatch.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -81,6 +82,7 @@ public:
             if (traced.fault) return fault(*traced.fault);
             if (!o_.profile) {
                 write_buffers();
+                write_said();
                 ReplayOutcome outcome;
                 outcome.instructions = traced.instructions;
                 return outcome;
@@ -91,6 +93,7 @@ public:
         if (o_.profile) write_profile(launch, result);
         if (result.fault) return fault(*result.fault);
         write_buffers();
+        write_said();
         ReplayOutcome outcome;
         outcome.instructions = result.instructions;
         if (result.timed) outcome.time_ns = result.time_ns;
@@ -122,8 +125,19 @@ private:
         return prepared;
     }
 
+    /// What the launch printed: how many messages, and the texts in alphabetical order, whichever wave came first.
+    void write_said() const {
+        if (services_.messages() == 0) return;
+        std::vector<std::string> texts = services_.said();
+        std::sort(texts.begin(), texts.end());
+        std::string content = std::to_string(services_.messages()) + '\n';
+        for (const std::string& text : texts) content += text + '\0';
+        write_file(o_.out + "/printed", content);
+    }
+
     void fill_memory() {
         before_.clear();
+        services_.forget_said();
         for (std::size_t i = 0; i < captured_.buffers.size(); ++i) {
             const CapturedBuffer& b = captured_.buffers[i];
             const std::string name = name_of("buffer_", i, ".before");

@@ -36,6 +36,7 @@ constexpr std::uint32_t kPrintf = 2, kMemory = 3;  // service numbers
 constexpr std::uint64_t kHeapBytes = 256 * 1024;   // ockl's heap_t has a good 100 KiB, newer ones a little more
 constexpr std::uint64_t kSlab = 2 << 20;           // and its slabs are found again by rounding down to this
 constexpr std::size_t kOutputBytes = 4 << 20;      // printed text that is kept for sorting
+constexpr std::uint64_t kSaidBytes = 256 << 10;  // of a replay's printed texts that are kept
 
 // Descriptor of a printf message (ockl's services.cl): first and last part, words in this part, number.
 constexpr std::uint64_t kBegin = 1, kEnd = 2;
@@ -185,6 +186,11 @@ void HostServices::write_output() {
     if (print_) {
         for (const Output& o : output_) std::fwrite(o.text.data(), 1, o.text.size(), o.error ? stderr : stdout);
         std::fflush(stdout);
+    } else {
+        for (Output& o : output_) {
+            ++said_count_;
+            if ((said_bytes_ += o.text.size()) <= kSaidBytes) said_.push_back(std::move(o.text));
+        }
     }
     output_.clear();
     output_bytes_ = 0;

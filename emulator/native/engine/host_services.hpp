@@ -22,7 +22,7 @@ namespace hipscope {
 
 class HostServices {
 public:
-    /// `print` false: what kernels print is dropped (replay).
+    /// `print` false: what kernels print is kept for `said` instead (replay).
     HostServices(Memory& memory, bool print) : memory_(memory), print_(print), printf_buffers_(memory) {}
 
     /// Make the buffers that `launch` wants for each of `threads`, with room for `waves` calls at a time.
@@ -52,6 +52,13 @@ public:
     }
     /// The dispatch is over: write what it printed, in the order of the workgroups.
     void flush();
+    /// What kernels printed, a text for each message in no order that counts, as far as there is room; and how many.
+    [[nodiscard]] const std::vector<std::string>& said() const { return said_; }
+    [[nodiscard]] std::uint64_t messages() const { return said_count_; }
+    void forget_said() {
+        said_.clear();
+        said_bytes_ = said_count_ = 0;
+    }
     /// True when a device-side assertion has spoken (and the wave has trapped since).
     [[nodiscard]] bool asserted() const { return asserted_; }
     /// Blocks of device memory that are ours and not the program's.
@@ -93,6 +100,8 @@ private:
     const PrintfFormats* formats_ = nullptr;  // of the dispatch's code object, when its kernel uses buffered printf
     std::vector<Output> output_;
     std::size_t output_bytes_ = 0;
+    std::vector<std::string> said_;
+    std::uint64_t said_bytes_ = 0, said_count_ = 0;
 };
 
 }  // namespace hipscope

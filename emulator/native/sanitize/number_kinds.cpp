@@ -112,6 +112,7 @@ KindOf kind_rule(const Instruction& in) {
     if (name == "v_pk_mov_b32") return {KindRule::copies};
     if (name == "v_cndmask_b32") return {in.simple ? KindRule::selects : KindRule::forgets};
     if (name == "v_and_b32" || name == "v_or_b32" || name == "v_xor_b32" || name == "v_bfi_b32") return {in.simple ? KindRule::masks : KindRule::forgets};
+    if (name == "v_and_or_b32") return {KindRule::masks};
     if (name == "v_pack_b32_f16" || name == "v_perm_b32" || name == "v_lshl_or_b32") return {KindRule::packs};
     if (name == "v_add3_u32") return {KindRule::rounds};
     if (name == "v_lshrrev_b32") return {in.simple ? KindRule::shifts : KindRule::forgets};
@@ -263,7 +264,13 @@ void NumberKinds::executed(const Wave& wave, const Instruction& in, u32 pc, u64 
             break;
         }
         case KindRule::masks:
-            if (is_vector(in.source[0]) && is_vector(in.source[1])) {
+            if (in.text.starts_with("v_and_or")) {
+                // One half of a register beside the other half of another one.
+                const bool first = is_vector(in.source[1]);
+                KindRow kept;
+                if (first != is_vector(in.source[0])) mask(in.text, scalar_value(wave, in.source[first ? 0 : 1]), row_of(first ? 1 : 0), kept);
+                beside_each_other(kept, row_of(2), result);
+            } else if (is_vector(in.source[0]) && is_vector(in.source[1])) {
                 if (in.text.starts_with("v_or")) beside_each_other(row_of(0), row_of(1), result);
             } else {
                 const bool fills = in.text.starts_with("v_bfi"), first = fills || is_vector(in.source[1]);

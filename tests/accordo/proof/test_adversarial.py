@@ -25,6 +25,9 @@ ONLY: dict[Defence, tuple[str, str]] = {
     "state": ("filter", "later_launches"),
     "named_values": ("missing", "sentinel"),
     "named_integers": ("missing", "label_sentinel"),
+    "named_arguments": ("axpy", "magic_n"),
+    "grown": ("axpy", "short_index"),
+    "printed": ("report", "other_words"),
 }
 
 

@@ -99,6 +99,9 @@ ELSEWHERE: dict[Defence, str] = {
     "state": "filter, later_launches",
     "named_values": "missing, sentinel",
     "named_integers": "missing, label_sentinel",
+    "named_arguments": "axpy, magic_n",
+    "grown": "axpy, short_index",
+    "printed": "report, other_words",
     # The same, tests/formulas/judge/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
     "pointers_apart": "test_what_is_right_only_where_two_pointers_are_the_same_is_refused",

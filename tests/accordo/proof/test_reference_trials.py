@@ -177,6 +177,15 @@ def test_an_input_that_no_trial_could_vary_weakens_the_verdict_by_name(tmp_path:
     assert "varied in" in lines["`scale`"]
 
 
+def test_a_project_may_require_that_every_input_was_varied(tmp_path: Path) -> None:
+    (tmp_path / "hipscope.toml").write_text('[accordo]\nrequire = "all"\n')
+    found = compared(tmp_path, LIST)
+    assert found.outcome == "inconclusive"
+    assert "It cannot be proved for all inputs" in found.reason
+    assert "`first` was never varied" in found.reason
+    assert any(line.startswith("`first`: never varied") for line in found.inputs)
+
+
 def test_an_input_with_a_line_each_is_varied_or_not_varied_for_a_reason(tmp_path: Path) -> None:
     found = compared(tmp_path, PITCH)
     named = {line.partition(":")[0] for line in found.inputs}

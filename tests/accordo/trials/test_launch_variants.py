@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_set
-from hipscope.accordo.trials.launch_variants import shorter_launch, smaller_launch
+from hipscope.accordo.trials.launch_variants import (
+    grown_launch,
+    launch_variants,
+    shorter_launch,
+    smaller_launch,
+)
 from hipscope.emulator.captures import seal
 from tests.accordo.conftest import write_capture
 
@@ -68,3 +73,28 @@ def test_of_launches_that_take_long_fewer_workgroups_are_left(
     all_ = replace(launch(tmp_path, 1, 1, 1), grid=(32 * groups[0], groups[1], 1))
     made = smaller_launch(all_, tmp_path / "smaller", instructions)
     assert (None if made is None else math.prod(made.grid) // 32) == left
+
+
+def test_a_grown_launch_is_beyond_16_bits_and_so_are_what_bounds_it_and_its_buffers(tmp_path: Path) -> None:
+    (recorded,) = read_capture_set(write_capture(tmp_path / "capture"))
+    (recorded.directory / "kernarg.bin").write_bytes(struct.pack("<3if", 300, 7, 320, 512.0))
+    seal(recorded.directory)
+    arguments = tuple(
+        replace(recorded.arguments[0], offset=4 * k, size=4, value_kind="by_value") for k in range(4)
+    )
+    five = replace(recorded, grid=(320, 1, 1), workgroup=(64, 1, 1), arguments=arguments)
+    grown = grown_launch(five, TYPES, tmp_path / "grown", instructions=100)
+    assert grown is not None
+    assert grown.dispatch.work_items > 1 << 16
+    added = grown.dispatch.work_items - 320
+    assert struct.unpack("<3if", grown.dispatch.kernarg()) == (300 + added, 7, 320 + added, 512.0)
+    sizes = zip(grown.dispatch.buffers, five.buffers, strict=True)
+    assert all(long.size >= short.size * (300 + added) / 300 for long, short in sizes)
+    assert grown_launch(five, TYPES, tmp_path / "slow", instructions=1_000_000) is None
+
+
+def test_each_side_of_a_workgroup_is_halved(tmp_path: Path) -> None:
+    (recorded,) = read_capture_set(write_capture(tmp_path / "capture"))
+    cube = replace(recorded, grid=(16, 8, 8), workgroup=(8, 4, 4))
+    shapes = {v.dispatch.workgroup for v in launch_variants(cube, [], tmp_path / "variants", larger=False)}
+    assert {(4, 4, 4), (8, 2, 4), (8, 4, 2)} <= shapes

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from hipscope.accordo.dispatch.captured import Argument, CapturedBuffer, CapturedDispatch
+from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
-from hipscope.accordo.trials.scalar_variants import other_arguments
+from hipscope.accordo.trials.scalar_variants import named_arguments, other_arguments
 from hipscope.emulator.captures import seal
 
 BUFFER = 0x7E0000001000
@@ -101,3 +102,28 @@ def test_strides_of_one_are_doubled_where_sizes_are_halved(tmp_path: Path) -> No
     dispatch = launch(tmp_path, struct.pack("<3i", 301, 1, 1), 4, 4, 4)
     tried = {o.label: struct.unpack("<3i", o.kernarg) for o in other_arguments(dispatch, ["int"] * 3)}
     assert tried["integer arguments halved, those of 1 doubled"] == (150, 2, 2)
+
+
+def test_all_bits_of_a_wide_integer_are_tried_and_so_is_zero(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<Qq", 12345, 300), 8, 8)
+    tried = {
+        o.label: struct.unpack("<Qq", o.kernarg) for o in other_arguments(dispatch, ["unsigned long", "long"])
+    }
+    assert tried["argument 1 beyond 32 bits"] == (12345 + (5 << 32), 300)
+    assert tried["argument 2 beyond 32 bits"] == (12345, 300 + (5 << 32))
+    assert tried["argument 1 0"] == (0, 300)
+    different = tried["argument 1 of other bits throughout"][0] ^ 12345
+    assert different == 0x5555_5555_5555_5555
+
+
+def test_floats_are_tried_as_zero_and_one_each_alone(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<ff", 2.0, 0.25), 4, 4)
+    tried = [struct.unpack("<ff", o.kernarg) for o in other_arguments(dispatch, ["float", "float"])]
+    assert {(0.0, 0.25), (1.0, 0.25), (2.0, 0.0), (2.0, 1.0)} <= set(tried)
+
+
+def test_arguments_become_the_numbers_that_a_program_names(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<if", 300, 2.0), 4, 4)
+    named = Named(frozenset({3.5}), frozenset({77777, 5}))
+    tried = [struct.unpack("<if", o.kernarg) for o in named_arguments(dispatch, ["int", "float"], named)]
+    assert tried == [(77777, 2.0), (77778, 2.0), (300, 3.5)]
