@@ -10,13 +10,15 @@ import difflib
 import importlib.metadata
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -304,14 +306,23 @@ class BenchConfig(_Section):
 class Config(_Section):
     """All settings of a project."""
 
-    @model_validator(mode="before")
+    _arch_given: bool = PrivateAttr(False)
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _arch_of_the_device(cls, settings: Any) -> Any:
-        """Without `arch`, code is compiled for the device that is modelled."""
-        if not isinstance(settings, dict) or "arch" in settings:
-            return settings
-        row = device_table().get(str(settings.get("device", "")).strip().lower())
-        return {**settings, "arch": row["arch"]} if row else settings
+    def _arch_of_the_device(cls, settings: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Without `arch`, code is compiled for the device that is modelled, or for the GPU that the program runs on."""
+        given = not isinstance(settings, dict) or "arch" in settings
+        row = None if given else device_table().get(str(settings.get("device", "")).strip().lower())
+        config = handler({**settings, "arch": row["arch"]} if row else settings)
+        if isinstance(settings, dict):
+            config._arch_given = given
+        return config
+
+    @property
+    def wanted_arch(self) -> str | None:
+        """The architecture that the settings name; None when they leave it to the device."""
+        return self.arch if self._arch_given else None
 
     build: str | None = Field(
         None,
@@ -331,7 +342,8 @@ class Config(_Section):
     arch: str = Field(
         "gfx942",
         pattern=r"^gfx[0-9a-f]{3,5}$",
-        description="GPU architecture to compile for. Left out: that of `device`.",
+        description="GPU architecture to compile for. Left out: that of the GPU that is profiled; on the "
+        "emulator that of `device`.",
     )
     source_dirs: list[str] = Field(
         default_factory=lambda: ["."],

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.ingest import read_capture
@@ -86,8 +86,11 @@ def profile_project(
     run, options = run or Run(), options or ProfileOptions()
     config = project.config
     run.say("finding the compiler")
-    choice = choose_profiler(options.backend or config.backend, config.arch)
+    choice = choose_profiler(options.backend or config.backend, config.wanted_arch, environment=config.env)
     profiler = choice.profiler
+    if choice.arch is not None and config.wanted_arch is None:  # the GPU's own, whatever device is modelled
+        config = config.model_copy(update={"arch": choice.arch})
+        project = replace(project, config=config)
     toolchain = find_toolchain(config)
     run.check()
     run.say("compiling")

@@ -17,13 +17,14 @@ from pathlib import Path
 from hipscope.analysis.errors import Cancelled, ProgramFailed, UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Kernel, Profile
-from hipscope.analysis.profilers import MeasuringProfiler, Profiler, choose_profiler
+from hipscope.analysis.profilers import MeasuringProfiler, Profiler, ProfilerChoice, choose_profiler
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project, program_of
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import Project
+from hipscope.emulator.devices import device_table
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import all_formulas, detect_all, find_formula
 from hipscope.formulas.judge.bench import of_a_library
@@ -162,7 +163,7 @@ def _optimize(
 
     `notes` say why `auto` did not take the GPU of this machine.
     """
-    choice = choose_profiler(project.config.backend, project.config.arch)
+    project, choice = _for_the_gpu(project)
     if (hardware := _on_hardware(choice.profiler, project, run)) is not None:
         asked = replace(asked, hardware=hardware, accepted=None)
     if begun is not None:
@@ -171,6 +172,22 @@ def _optimize(
         result = _optimize_session(project, asked, run)
     notes = result.notes if choice.note is None else (choice.note, *result.notes)
     return result.model_copy(update={"notes": notes})
+
+
+def _for_the_gpu(project: Project) -> tuple[Project, ProfilerChoice]:
+    """The project for the architecture of the GPU that it is profiled on, and for the modelled device of that.
+
+    Candidates are proved on the emulator: for a GPU whose architecture it does not have, the project stays as it is.
+    """
+    config = project.config
+    choice = choose_profiler(config.backend, config.wanted_arch, environment=config.env)
+    if choice.arch in (None, config.arch):
+        return project, choice
+    device = next((name for name, row in device_table().items() if row["arch"] == choice.arch), None)
+    if device is None or config.wanted_arch is not None:
+        return project, choose_profiler(config.backend, config.arch, environment=config.env)
+    changed = config.model_copy(update={"arch": choice.arch, "device": device})
+    return replace(project, config=changed), choice
 
 
 def _optimize_session(project: Project, asked: _Round, run: Run) -> OptimizeResult:

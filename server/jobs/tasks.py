@@ -232,8 +232,7 @@ def _with_request(config: Config, request: TaskRequest) -> Config:
     if request.backend not in (None, "auto"):
         changes["backend"] = request.backend
     if request.device:
-        changes["device"] = request.device
-        changes["arch"] = find_device(request.device).arch
+        changes["device"] = find_device(request.device).name
     if request.arch:
         changes["arch"] = request.arch
     if request.test_command:
@@ -247,4 +246,7 @@ def _with_request(config: Config, request: TaskRequest) -> Config:
         changes["emulator"] = config.emulator.model_copy(update=emulator)
     if not changes:
         return config
-    return Config.model_validate({**config.model_dump(), **changes})
+    settings = config.model_dump()
+    if config.wanted_arch is None or request.device:
+        del settings["arch"]  # that of the device, or of the GPU
+    return Config.model_validate({**settings, **changes})

@@ -463,7 +463,8 @@ def test_no_kernel_is_above_its_ceiling(tb_per_s: float, name: str, fraction: fl
     requests = tb_per_s * 1e12 * 10e-6 / 64
     counters = {"TCC_EA0_RDREQ_sum": requests, "TCC_EA0_WRREQ_sum": 0.0}
     (reach,) = reach_of(counters).values()
-    assert (reach.name, reach.fraction) == (name, pytest.approx(fraction))
+    assert reach.name == name
+    assert reach.fraction == pytest.approx(fraction)
 
 
 def test_a_copy_on_an_mi200_is_read_by_its_own_counters() -> None:

@@ -17,7 +17,9 @@ from hipscope.analysis.profile import Provenance, Source
 from hipscope.analysis.profilers import ProfilerRun, choose_profiler, emulator
 from hipscope.analysis.profilers.base import program_failed
 from hipscope.analysis.profilers.emulator import EmulatorProfiler, largest_recording
-from hipscope.analysis.profilers.rocm import COUNTERS, RocmProfiler, counter_passes
+from hipscope.analysis.profilers.rocm import RocmProfiler
+from hipscope.analysis.profilers.rocm_counters import counter_passes, counter_set
+from hipscope.analysis.profilers.rocm_failures import known_failure, without_tool_lines
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed
 from hipscope.analysis.toolchain.build import BuiltProgram
@@ -147,6 +149,51 @@ def test_a_gpu_that_the_program_is_not_compiled_for_is_not_taken(tools: Path, tm
     assert "the AMD GPU (gfx1036) is not used: the program is compiled for gfx942" in choice.note
 
 
+@pytest.mark.parametrize(
+    ("version", "arch"), [("90010", "gfx90a"), ("90500", "gfx950"), ("110501", "gfx1151")]
+)
+def test_without_a_wanted_architecture_it_is_that_of_the_gpu(
+    tools: Path, tmp_path: Path, version: str, arch: str
+) -> None:
+    install(tools)
+    choice = choose_profiler("auto", None, machine(tmp_path, version=version))
+    assert isinstance(choice.profiler, RocmProfiler)
+    assert (choice.arch, choice.note) == (arch, None)
+    assert choose_profiler("rocm", None, tmp_path).arch == arch
+
+
+@pytest.mark.parametrize(
+    ("environment", "arch"),
+    [
+        ({}, "gfx942"),
+        ({"HIP_VISIBLE_DEVICES": "1"}, "gfx90a"),
+        ({"ROCR_VISIBLE_DEVICES": "1,0", "HIP_VISIBLE_DEVICES": "1"}, "gfx942"),
+        ({"ROCR_VISIBLE_DEVICES": "GPU-00ab"}, "gfx90a"),
+        ({"HIP_VISIBLE_DEVICES": "7,1"}, None),
+        ({"HIP_VISIBLE_DEVICES": ""}, None),
+    ],
+)
+def test_the_gpu_is_the_first_that_the_program_sees(
+    tools: Path, tmp_path: Path, environment: dict[str, str], arch: str | None
+) -> None:
+    install(tools)
+    root = machine(tmp_path)
+    second = root / "sys/class/kfd/kfd/topology/nodes/2/properties"
+    second.parent.mkdir()
+    second.write_text("gfx_target_version 90010\nunique_id 171\n")
+    choice = choose_profiler("auto", None, root, environment)
+    assert choice.arch == arch
+    assert (choice.note is None) is (arch is not None)
+    assert arch is not None or "hides every GPU" in (choice.note or "")
+
+
+def test_settings_that_name_an_architecture_keep_it() -> None:
+    assert Config.model_validate({"device": "mi250x"}).wanted_arch is None
+    assert Config.model_validate({"device": "mi250x"}).arch == "gfx90a"
+    assert Config.model_validate({"arch": "gfx950"}).wanted_arch == "gfx950"
+    assert Config().wanted_arch is None
+
+
 def test_other_names_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown backend 'nvidia'"):
         choose_profiler("nvidia", "gfx942")
@@ -177,8 +224,14 @@ def test_rocprofv3_gives_a_measured_profile_with_counters(tools: Path, tmp_path:
     assert kernel.counters["SQ_WAVES"] == 3 * 16384
     assert kernel.counters["TCC_EA0_RDREQ_sum"] > 0
     assert steps[0] == "kernel trace"
-    assert calls(tools)[0] == "--kernel-trace --stats"
-    assert all(call.startswith("--pmc ") for call in calls(tools)[1:])
+    assert "counters of 1 kernels, pass 1 of 4" in steps
+    first, *others, last = calls(tools)
+    assert first == "--kernel-trace --stats"
+    assert all(call.startswith("--pmc ") for call in others)
+    assert all(call.endswith(" --kernel-include-regex vecCopy") for call in others)
+    assert last.startswith(
+        "--pc-sampling-beta-enabled --pc-sampling-unit cycles --pc-sampling-method stochastic"
+    )
 
 
 def test_a_thread_trace_is_taken_when_its_decoder_is_there(
@@ -187,8 +240,16 @@ def test_a_thread_trace_is_taken_when_its_decoder_is_there(
     install(tools)
     (tmp_path / "librocprof-trace-decoder.so").touch()
     monkeypatch.setenv("ROCPROF_ATT_LIBRARY_PATH", str(tmp_path))
-    RocmProfiler().record(run_of(tmp_path))
-    assert calls(tools)[-1] == f"--att --att-library-path {tmp_path}"
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    traced = [call for call in calls(tools) if call.startswith("--att")]
+    first = f"--att --att-library-path {tmp_path} --kernel-include-regex vecCopy"
+    # No wave came: other CUs are tried, then samples are taken instead.
+    assert traced == [first, *(f"{first} --att-target-cu {unit}" for unit in (0, 2, 3))]
+    assert calls(tools)[-1].startswith("--pc-sampling-beta-enabled")
+    assert "the thread trace is empty: no wave of the kernel ran on the CUs" in (
+        read_capture(run.directory).partial or ""
+    )
 
 
 def test_without_the_decoder_the_profile_says_what_is_missing(tools: Path, tmp_path: Path) -> None:
@@ -221,8 +282,11 @@ def test_each_version_of_rocprofv3_gives_a_trace_and_counters(
     assert max(counted) == waves
     asked = calls(tools)
     assert asked[0] == "--kernel-trace --stats"
-    assert all(call.startswith("-i " if version == "6.2" else "--pmc ") for call in asked[1:])
-    assert len(asked) == 1 + len(list(counter_passes(COUNTERS)))
+    passes = len(list(counter_passes(counter_set("gfx942"))))
+    assert all(call.startswith("-i " if version == "6.2" else "--pmc ") for call in asked[1 : 1 + passes])
+    assert [call.split()[4] for call in asked[1 + passes :]] == {
+        "6.2": [], "6.3": [], "6.4": ["host_trap"], "7.0": ["stochastic"],
+    }[version]  # fmt: skip
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -278,8 +342,92 @@ def test_a_counter_that_the_gpu_lacks_costs_its_pass_only(tools: Path, tmp_path:
     RocmProfiler().record(run)
     profile = read_capture(run.directory)
     assert "failed" in (profile.partial or "")
+    assert "TCC_BUBBLE_sum" in (profile.partial or "").partition("did not come: ")[2]
     assert profile.kernels[0].counters["SQ_WAVES"] == 3 * 16384
     assert "TCC_BUBBLE_sum" not in profile.kernels[0].counters
+
+
+@pytest.mark.parametrize(
+    ("arch", "has", "lacks"),
+    [
+        (
+            "gfx942",
+            {"TCC_EA0_RDREQ_sum", "TCC_BUBBLE_sum", "SQ_INSTS_VALU_MFMA_MOPS_XF32"},
+            {"TCC_EA_RDREQ_sum"},
+        ),
+        (
+            "gfx950",
+            {"SQ_INSTS_VALU_MFMA_MOPS_F6F4", "SQ_INSTS_VALU_MFMA_MOPS_F8"},
+            {"SQ_INSTS_VALU_MFMA_MOPS_XF32"},
+        ),
+        (
+            "gfx90a",
+            {"TCC_EA_RDREQ_sum", "SQ_INSTS_VALU_MFMA_MOPS_I8"},
+            {"TCC_BUBBLE_sum", "SQ_INSTS_VALU_MFMA_MOPS_F8"},
+        ),
+        ("gfx908", {"TCC_EA_RDREQ_sum"}, {"SQ_INSTS_VALU_ADD_F32"}),
+        ("gfx1100", {"GL2C_HIT_sum"}, {"TCC_HIT_sum", "SQ_INSTS_VALU_MFMA_MOPS_F16"}),
+    ],
+)
+def test_each_architecture_is_asked_for_its_own_counters(arch: str, has: set[str], lacks: set[str]) -> None:
+    asked = set(counter_set(arch))
+    assert has <= asked
+    assert not lacks & asked
+    assert len(list(counter_passes(counter_set(arch)))) <= 6
+
+
+def test_the_exit_code_of_the_program_is_no_failed_pass(tools: Path, tmp_path: Path) -> None:
+    install(tools, Answers(program_ends_with=1))
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    profile = read_capture(run.directory)
+    assert profile.program.exit_code == 1
+    assert profile.kernels[0].counters["SQ_WAVES"] == 3 * 16384
+    assert "counter pass" not in (profile.partial or "")
+
+
+def test_a_step_that_does_not_end_costs_that_step_only(tools: Path, tmp_path: Path) -> None:
+    install(tools, Answers(slow=("SQ_WAVES",)))
+    run = replace(run_of(tmp_path), config=Config(timeout_s=3))
+    RocmProfiler().record(run)
+    profile = read_capture(run.directory)
+    assert "counter pass 1 of 4 did not end within 3 s" in (profile.partial or "")
+    assert "SQ_WAVES" not in profile.kernels[0].counters
+    assert "SQ_WAVES" in (profile.partial or "").partition("did not come: ")[2]
+
+
+def test_what_the_tool_says_is_not_the_programs_output(tools: Path, tmp_path: Path) -> None:
+    warning = "[rocprofv3] Warning: The following direct rocprofv3 output format(s) are deprecated: CSV."
+    install(tools, Answers(says=warning))
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    assert read_capture(run.directory).program.output == "PASS\n"
+    glog = "W20260101 12:00:00.000001 77 tool.cpp:12] no counters\n"
+    assert without_tool_lines(f"{glog}result 1\n[rocprofv3] Warning: x\n") == "result 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "fix"),
+    [
+        ("Unable to open /dev/kfd read-write: Permission denied", "may not open /dev/kfd", "usermod"),
+        ("not permitted to collect device counter", "may not read hardware counters", "perf_event_paranoid"),
+        (
+            "Fatal error: rocprof-trace-decoder library path not found: Decoder library not found",
+            "decoder",
+            "install",
+        ),
+        ("HSA_STATUS_ERROR_RESOURCE_BUSY", "another program profiles this GPU", "HIP_VISIBLE_DEVICES"),
+        ("F0101 Request exceeds the hardware limits", "do not fit one pass", "left out"),
+        ("Unable to find counter TCC_BUBBLE_sum", "a counter is not known on this GPU", "left out"),
+        ("PC sampling is not supported on this agent", "does not sample", "MI200"),
+    ],
+)
+def test_a_failure_is_one_line_with_its_fix(text: str, said: str, fix: str) -> None:
+    line = known_failure(text)
+    assert line is not None
+    assert said in line
+    assert fix in line
+    assert known_failure("result 5") is None
 
 
 def test_a_program_that_fails_under_rocprofv3_is_reported(tools: Path, tmp_path: Path) -> None:
