@@ -6,6 +6,7 @@ the hardware needs, and a thread trace of the longest when its decoder is instal
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -17,7 +18,6 @@ from typing import ClassVar
 
 from hipscope.analysis.errors import HipscopeError, MissingTool, ProfilerFailed, ProgramFailed
 from hipscope.analysis.ingest.launches import Launch, read_kernel_trace
-from hipscope.analysis.ingest.tables import read_rows
 from hipscope.analysis.profilers.base import (
     MeasuringProfiler,
     ProfilerRun,
@@ -190,8 +190,11 @@ def _identifier(kernel: str) -> str:
 
 def _counter_names(out: Path) -> frozenset[str]:
     """The counters of which a pass wrote a value."""
-    tables = out.rglob("*counter_collection.csv")
-    return frozenset(row.get("Counter_Name", "") for table in tables for row in read_rows(table))
+    found: set[str] = set()
+    for table in out.rglob("*counter_collection.csv"):
+        with table.open(encoding="utf-8", errors="replace", newline="") as file:
+            found.update(row.get("Counter_Name") or "" for row in csv.DictReader(file))
+    return frozenset(found)
 
 
 def _why(done: Completed, job: ProfilerRun) -> str:
