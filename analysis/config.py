@@ -57,6 +57,8 @@ FormulaName = Literal[
     "fences",
     "memoryKind",
     "spinning",
+    "narrowAccess",
+    "doubleDivision",
     "diagnoseOnly",
 ]
 PromptSource = Literal["roofline", "stalls", "counters", "isa"]

@@ -24,6 +24,7 @@ Defect = Literal[
     "misaligned",
     "stale-read",
     "uninitialised-read",
+    "wave-synchronous",
 ]
 DEFECTS: tuple[Defect, ...] = get_args(Defect)
 Triple = tuple[int, int, int]

@@ -6,21 +6,23 @@ Takes a `Project`, gives the reports with their source positions. Nothing is pro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import ProgramFailed, UsageError
+from hipscope.analysis.inspection.wave_order import order_is_kept
 from hipscope.analysis.profilers.base import ProfilerRun, program_failed, shown
 from hipscope.analysis.profilers.emulator import run_emulated, what_it_lacks
 from hipscope.analysis.run import Run
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Completed, signal_name
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.raw import RawFault, read_faults
-from hipscope.emulator.sanitize import SanitizerRun, read_sanitizer_run
+from hipscope.emulator.sanitize import SanitizerReport, SanitizerRun, read_sanitizer_run
 from hipscope.emulator.symbolize import Position, demangle, symbolizer_of
 
 # Without unaligned accesses the compiler takes no wider instruction than the C++ type's alignment allows, so that an
@@ -77,8 +79,7 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
     toolchain = find_toolchain(config)
     run.say("compiling")
     built = build_program(project, toolchain, run, device_flags=ALIGNED_ACCESSES)
-    if project.build_kind == "single" and checks == "all":
-        checks = "all,exact-alignment"
+    checks = _listed(checks, project)
     run.say("running under the sanitizers")
     with work_directory("check") as directory:
         raw = directory / "raw"
@@ -101,6 +102,7 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
         found = read_sanitizer_run(raw, code_object)
         if found is None or found.dispatches == 0:
             raise _nothing_checked(completed, prepared)
+        found = with_source(found, run.texts.of(lambda: built.narrowed(project).sources))
         return CheckResult(
             argv=built.argv,
             exit_code=None if completed.timed_out else completed.returncode,
@@ -109,6 +111,28 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
             run=found,
             faults=tuple(_fault(f, code_object) for f in read_faults(raw)),
         )
+
+
+def _listed(checks: str, project: Project) -> str:
+    """The checks as the engine names them: with what it lists for this command only."""
+    if "all" in checks.split(",") and project.build_kind == "single":
+        checks += ",exact-alignment"
+    return f"{checks},wave-order" if {"all", "races"} & set(checks.split(",")) else checks
+
+
+def with_source(found: SanitizerRun, texts: SourceTexts) -> SanitizerRun:
+    """The reports without exchanges in a wave whose order the source keeps, and one of each pair of lines."""
+    kept: dict[object, SanitizerReport] = {}
+    for report in found.reports:
+        if report.defect != "wave-synchronous":
+            kept[report] = report
+        elif report.other is not None and not order_is_kept(report.other.chain, report.at.chain, texts):
+            lines = frozenset(
+                (p.position.file, p.position.line) for p in (report.at, report.other) if p.position
+            )
+            kept.setdefault((report.kernel, lines), report)
+    shown = tuple(name for name in found.checks if name != "wave-order")
+    return replace(found, reports=tuple(kept.values()), checks=shown)
 
 
 def _nothing_checked(completed: Completed, job: ProfilerRun) -> ProgramFailed:

@@ -6,6 +6,7 @@ following what calls, launches and names of functions mean, from body to body.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ from hipscope.analysis.semantics.records import (
     Type,
     VariableDeclaration,
 )
+from hipscope.analysis.semantics.units import NotReadable
 
 _SCOPES = frozenset((Kind.NAMESPACE, Kind.LINKAGE, Kind.UNEXPOSED_DECL, *RECORDS))
 _TEMPLATES = frozenset((Kind.FUNCTION_TEMPLATE, Kind.CLASS_TEMPLATE, Kind.CLASS_PARTIAL))
@@ -48,8 +50,19 @@ class Found:
     assignments: tuple[HostAssignment, ...]
 
 
-def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
-    """Everything that the program's own files define, and the instances that these use."""
+def find_functions(
+    reading: Reading,
+    errors: tuple[Diagnostic, ...],
+    *,
+    one_of_each: bool = False,
+    limit_s: float | None = None,
+) -> Found:
+    """Everything that the program's own files define, and the instances that these use.
+
+    `one_of_each`: of all instances of a template the first that is found, for questions about the text alone. Raises
+    NotReadable when reading takes more than `limit_s` seconds of this thread.
+    """
+    begun, places = time.thread_time(), set[Place]()
     found: dict[FunctionKey, FunctionInstance] = {}
     launched: list[KernelLaunch] = []
     called: list[HostCall] = []
@@ -66,6 +79,12 @@ def find_functions(reading: Reading, errors: tuple[Diagnostic, ...]) -> Found:
         seen.add(definition.key)
         if _is_pattern(definition):
             continue
+        if limit_s is not None and time.thread_time() - begun > limit_s:
+            raise NotReadable(f"its functions and their instances take more than {limit_s:g} s to read")
+        if one_of_each and (place := reading.places.of(definition)) is not None:
+            if place in places:
+                continue
+            places.add(place)
         body = Body(reading, definition)
         function = _function(body, errors)
         if function is not None:

@@ -34,6 +34,7 @@ from hipscope.analysis.source.parse import tree_of
 from hipscope.analysis.source.texts import SourceTexts
 
 _KEPT = 4  # units; each holds some 30 MB, the first 150
+_Question = tuple[SourceCommand, bytes, bool]
 _KEPT_MEANINGS = 8  # one of a unit's text, and one with the instances that are asked for
 
 
@@ -93,7 +94,7 @@ class Units:
     def __init__(self, library: Library) -> None:
         self.library = library
         self._units: OrderedDict[SourceCommand, Unit] = OrderedDict()
-        self._known: OrderedDict[tuple[SourceCommand, bytes], tuple[SourceTexts, Meaning]] = OrderedDict()
+        self._known: OrderedDict[_Question, tuple[SourceTexts, Meaning]] = OrderedDict()
         self._lock = threading.Lock()
 
     def meaning(self, texts: SourceTexts, command: SourceCommand, symbols: Collection[str] = ()) -> Meaning:
@@ -106,6 +107,14 @@ class Units:
             lacking = [symbol for symbol in symbols if FunctionKey(symbol) not in found.by_key]
             tail = instances_tail(lacking)
             return self._meaning(texts, command, tail) if tail else found
+
+    def outline(self, texts: SourceTexts, command: SourceCommand, limit_s: float) -> Meaning:
+        """What the file means, with one instance of each template, for questions about the text alone.
+
+        Raises as `meaning` does, and NotReadable after `limit_s` seconds of work.
+        """
+        with self._lock:
+            return self._meaning(texts, command, b"", limit_s)
 
     def values(
         self,
@@ -125,13 +134,16 @@ class Units:
             unit.read({**given, command.file: texts.needed(command.file) + tail})
             return values_in(unit, expressions, len(texts.needed(command.file)))
 
-    def _meaning(self, texts: SourceTexts, command: SourceCommand, tail: bytes) -> Meaning:
+    def _meaning(
+        self, texts: SourceTexts, command: SourceCommand, tail: bytes, outline_s: float | None = None
+    ) -> Meaning:
         """What a text with that tail means, read once for a run: every kernel of a file asks, and asks again."""
-        before = self._known.pop((command, tail), None)
+        question = (command, tail, outline_s is not None)
+        before = self._known.pop(question, None)
         found = before if before is not None and before[0].same(texts) else None
         if found is None:
-            found = texts, _read(self._unit(command), texts, tail)
-        self._known[command, tail] = found
+            found = texts, _read(self._unit(command), texts, tail, outline_s)
+        self._known[question] = found
         while len(self._known) > _KEPT_MEANINGS:
             self._known.popitem(last=False)
         return found[1]
@@ -144,13 +156,13 @@ class Units:
         return unit
 
 
-def _read(unit: Unit, texts: SourceTexts, tail: bytes) -> Meaning:
+def _read(unit: Unit, texts: SourceTexts, tail: bytes, outline_s: float | None) -> Meaning:
     file = unit.command.file
     text = texts.needed(file)
     unit.read({**unit.command.seen(texts.unsaved, texts.needed), file: text + tail})
     reading = Reading(unit, Places(unit, texts), Types())
     errors = tuple(e for e in unit.errors() if not _behind(e, file, len(text)))
-    found = find_functions(reading, errors)
+    found = find_functions(reading, errors, one_of_each=outline_s is not None, limit_s=outline_s)
     given = (found.calls, found.assignments)
     return Meaning(file, errors, unit.includes(), found.functions, found.launches, *given)
 

@@ -385,9 +385,14 @@ def _compile(order: _Order) -> Entry:
         [*_identity(toolchain, order.project), str(unit.command.directory), str(unit.file), *arguments],
         texts,
     )
-    known = cache.find()
-    if known is not None:
-        return known
+    # A profile and what looks at the code beside it ask for the same at the same time: one compiles, the other waits.
+    with cache.alone():
+        return cache.find() or _compile_into(cache, order, arguments, flags)
+
+
+def _compile_into(cache: BuildCache, order: _Order, arguments: Sequence[str], flags: Sequence[str]) -> Entry:
+    """Call the compiler and keep what it makes."""
+    unit, toolchain, texts = order.unit, order.toolchain, order.given
     ahead = _preamble(order, flags, "never" if order.confined else "again")
     with cache.draft() as draft:
         files = written(texts, draft)

@@ -16,7 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.system.directories import cache_directory, draft_directory, prune, settle
+from hipscope.analysis.system.directories import (
+    cache_directory,
+    draft_directory,
+    locked,
+    prune,
+    settle,
+)
 
 _KEPT_RESULTS = 400
 # Files here belong to the system: size and time are enough to see that they changed.
@@ -57,6 +63,12 @@ class BuildCache:
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
         self.directory = self._home / f"{kind}-{digest[:24]}"
         self._started_ns = time.time_ns()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else, in this process or another, makes the same result meanwhile."""
+        with locked(self._home / ".locks" / self.directory.name[-2:]):
+            yield
 
     def find(self) -> Entry | None:
         """The result whose every input is as it was, or None."""

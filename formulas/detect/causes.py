@@ -29,6 +29,7 @@ from hipscope.formulas.detect.instruction_mix import (
 from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
 from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn, slow_lines
 from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.detect.time_at_stake import unit_share
 
 
 @dataclass(frozen=True)
@@ -256,15 +257,39 @@ def _tables(profile: Profile, kernel: Kernel) -> list[dict[str, float]]:
     slow: dict[int, str] = {i.index: line.kind for line in slow_lines(kernel) for i in line.instructions}
     slow |= dict.fromkeys(lanes_in_turn(kernel), "lanes in turn")
     load, queued = _load_cause(profile, kernel), _queued(kernel)
+    lost = _lost_to_conflicts(profile, kernel)
     tables = []
     for instruction, blamed in zip(kernel.instructions, blamed_stalls(kernel), strict=True):
         table = {_work(instruction, slow): max(0.0, instruction.latency - instruction.stall)}
         for reason, cycles in blamed.items():
             cause = _wait(instruction, reason, slow, load)
             behind = min(cycles, queued.get(instruction.index, 0.0)) if cause == "stores" else 0.0
-            _add(table, {cause: cycles - behind, "store queue": behind} if behind else {cause: cycles})
+            turns = cycles * lost.get(instruction.index, 0.0) if cause == "LDS" else 0.0
+            moved = {"store queue": behind} if behind else {"bank conflicts": turns} if turns else {}
+            _add(table, {cause: cycles - behind - turns, **moved})
         tables.append(table)
     return tables
+
+
+def _lost_to_conflicts(profile: Profile, kernel: Kernel) -> dict[int, float]:
+    """Per access to LDS with conflicts, the part of the waits for it that the conflicts take: no more over all than the
+    LDS is busy with them. It is what `bankConflict` has at stake.
+    """
+    blamed, total = blamed_stalls(kernel), total_cycles(kernel)
+    parts: dict[int, float] = {}
+    waited = cycles = 0.0
+    for i in kernel.instructions:
+        degree = conflict_degree(i.memory) if i.memory is not None and i.memory.space == "lds" else None
+        if i.memory is None or degree is None or degree < THRESHOLDS["bankConflict.degree"]:
+            continue
+        parts[i.index] = i.memory.lds_conflict_cycles / i.memory.lds_cycles
+        waited += parts[i.index] * sum(blamed[i.index].values())
+        cycles += i.memory.lds_conflict_cycles
+    busy = unit_share(kernel, profile.device, cycles)
+    if busy is None or not waited or not total:
+        return parts
+    scale = min(1.0, busy / (waited / total))
+    return {index: part * scale for index, part in parts.items()}
 
 
 def _queued(kernel: Kernel) -> dict[int, float]:
@@ -384,8 +409,7 @@ def _is_argument(instruction: Instruction) -> bool:
 def _lds(instruction: Instruction) -> str:
     if mnemonic(instruction).startswith(("ds_bpermute", "ds_permute", "ds_swizzle")):
         return "lane exchange"
-    degree = conflict_degree(instruction.memory) if instruction.memory is not None else None
-    return "bank conflicts" if degree is not None and degree >= THRESHOLDS["bankConflict.degree"] else "LDS"
+    return "LDS"
 
 
 def _work(instruction: Instruction, slow: Mapping[int, str]) -> str:

@@ -17,6 +17,7 @@ from hipscope.formulas.detect.atomic_contention import AtomicContention
 from hipscope.formulas.detect.bank_conflict import BankConflict
 from hipscope.formulas.detect.branch_divergence import BranchDivergence
 from hipscope.formulas.detect.diagnose_only import DiagnoseOnly, explain_lines
+from hipscope.formulas.detect.double_division import DoubleDivision
 from hipscope.formulas.detect.fences import Fences
 from hipscope.formulas.detect.latency_hiding import LatencyHiding
 from hipscope.formulas.detect.launch_config import LaunchConfig, idle_at_this_size
@@ -25,6 +26,7 @@ from hipscope.formulas.detect.load_imbalance import LoadImbalance
 from hipscope.formulas.detect.memory_access import MemoryAccess
 from hipscope.formulas.detect.memory_kind import MemoryKind
 from hipscope.formulas.detect.memory_locality import MemoryLocality
+from hipscope.formulas.detect.narrow_access import NarrowAccess
 from hipscope.formulas.detect.plugins import outside_formulas, warn
 from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.register_pressure import RegisterPressure
@@ -48,6 +50,8 @@ FORMULAS: tuple[Formula, ...] = (
     Fences(),
     MemoryKind(),
     Spinning(),
+    NarrowAccess(),
+    DoubleDivision(),
 )
 _OLD_PARAMETERS = 3  # self, profile, kernel
 # Has no finding of its own: it says what bounds the kernels in which the others find nothing.

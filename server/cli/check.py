@@ -92,7 +92,7 @@ def _end(report: CheckReport) -> None:
     """Leaves with 1 when there is a defect; raises ProgramFailed when the program failed without one."""
     from hipscope.analysis.errors import ProgramFailed
 
-    if report.reports:
+    if report.reports or report.notes:
         raise typer.Exit(1)
     if report.failure or not all(fault.refused for fault in report.faults):
         why = report.failure or "a kernel was stopped by a fault"

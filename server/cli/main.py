@@ -2,7 +2,7 @@
 
 Results go to standard output, progress and errors to standard error. Every failure is one line and an exit code:
 0 done, 1 no verified improvement, a defect that `check` found, or kernels that differ, 2 bad input, 3 missing tool,
-4 the program or its build failed, 130 stopped, 141 the reader of the output has gone.
+4 the program or its build failed, 5 a limit was passed, 130 stopped, 141 the reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hipscope.server.cli import (
     optimize,
     profile,
     prompt,
+    resources,
     restore,
     show,
     validate,
@@ -84,7 +85,7 @@ def main() -> None:
 
 
 for command in (
-    init, profile, show, compare, check, optimize, validate, restore, prompt, consent, allow, emulate, emulator, doctor,
-    cache, lsp, man,
+    init, profile, show, compare, check, resources, optimize, validate, restore, prompt, consent, allow, emulate,
+    emulator, doctor, cache, lsp, man,
 ):  # fmt: skip
     command.add(app)

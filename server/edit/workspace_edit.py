@@ -71,6 +71,17 @@ def edited_text(edit: EditPart, text: str) -> str:
     return (data[:start] + edit.new_text.encode() + data[end:]).decode("utf-8", "surrogatepass")
 
 
+def plain_edit(
+    uri: str, version: int | None, changes: Sequence[lsp.TextEdit], client: EditSide
+) -> lsp.WorkspaceEdit:
+    """Several changes of one document."""
+    if not client.document_changes:
+        return lsp.WorkspaceEdit(changes={uri: list(changes)})
+    document = lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
+    edited = lsp.TextDocumentEdit(text_document=document, edits=list(changes))
+    return lsp.WorkspaceEdit(document_changes=[edited])
+
+
 def _text_edit(edit: EditPart, text: str, client: EditSide) -> lsp.TextEdit:
     """The change of a document with that text. Raises StaleEdit when it is another text."""
     start, end = _bytes_of(edit, text)

@@ -1,7 +1,7 @@
 """`textDocument/codeAction`: "Optimize kernel ...", on a finding as a quick fix and on a kernel as a rewrite.
 
-Each action carries a command, not an edit: the rewrite is made, proved and timed first, and the server sends the
-edit when that has succeeded.
+Each of these carries a command, not an edit: the rewrite is made, proved and timed first, and the server sends the
+edit when that has succeeded. What mends a note of the compile is an edit at once.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
+from hipscope.server.edit.positions import byte_range
+from hipscope.server.edit.workspace_edit import plain_edit
 from hipscope.server.features.commands import CHECK, OPTIMIZE
-from hipscope.server.features.diagnostics import SOURCE
+from hipscope.server.features.diagnostics import NOTE_SOURCE, SOURCE
 from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
-from hipscope.server.session.language_server import HipServer
+from hipscope.server.session.language_server import HipServer, path_of
 
 KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite, lsp.CodeActionKind.Source)
 
@@ -30,7 +32,37 @@ def register(server: HipServer) -> None:
         uri = params.text_document.uri
         marks = ls.marks(uri)
         found = build(marks, uri, params.range, params.context) if marks else []
-        return found + source_actions(uri, params.context)
+        return repairs(ls, uri, params.range, params.context) + found + source_actions(uri, params.context)
+
+
+def repairs(ls: HipServer, uri: str, span: lsp.Range, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:
+    """The changes that mend what is noted in a range without a run; none in a text that is not the noted one."""
+    file, text = path_of(uri), None
+    if (
+        not _wanted(lsp.CodeActionKind.QuickFix, context.only)
+        or file is None
+        or (text := ls.text(file)) is None
+    ):
+        return []
+    document, found = ls.document(file), []
+    for number, note in ls.store.notes(file, text):
+        if note.fix is None or ls.store.noted_text(note) != text:
+            continue
+        if not span.start.line <= number - 1 <= span.end.line:
+            continue
+        changes = [
+            lsp.TextEdit(range=byte_range(text, c.start, c.end, ls.encoding), new_text=c.text)
+            for c in note.fix.changes
+        ]
+        edit = plain_edit(uri, document.version if document else None, changes, ls.edit_side())
+        shown = [d for d in context.diagnostics if d.source == NOTE_SOURCE and d.code == note.code]
+        here = [d for d in shown if d.message == note.message]
+        found.append(
+            lsp.CodeAction(
+                title=note.fix.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=here or None, edit=edit
+            )
+        )
+    return found
 
 
 def source_actions(uri: str, context: lsp.CodeActionContext) -> list[lsp.CodeAction]:

@@ -12,10 +12,18 @@ from pathlib import Path
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
-from hipscope.server.edit.positions import Encoding, code_range, span_range, split_lines, word_range
+from hipscope.server.edit.positions import (
+    Encoding,
+    code_range,
+    name_range,
+    span_range,
+    split_lines,
+    word_range,
+)
 from hipscope.server.render.explain import instances_sentence
 from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import percent, reason, top_reasons, uncertain_reason
+from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem, hottest
@@ -23,6 +31,7 @@ from hipscope.server.session.language_server import HipServer, path_of
 
 SOURCE = "hipscope"
 CHECK_SOURCE = "hipscope check"
+NOTE_SOURCE = "hipscope compile"
 WARNING_SHARE = 0.25
 INFORMATION_SHARE = 0.10
 
@@ -89,6 +98,43 @@ def build_checks(found: Sequence[Problem], text: str, client: ClientSide) -> lis
     return sorted(shown, key=lambda d: d.range.start.line)
 
 
+def build_notes(
+    found: Sequence[tuple[int, CompileNote]], text: str, client: ClientSide
+) -> list[lsp.Diagnostic]:
+    """What was seen of the code without a run, each with its line in the text as it is."""
+    lines = split_lines(text)
+    shown = []
+    for number, note in found:
+        kernel = note.kernel.rpartition("::")[2].partition("(")[0].partition("<")[0].split(" ")[-1]
+        span = span_range(lines, number - 1, number - 1, note.column, note.end_column, client.encoding)
+        named = None if note.column else name_range(lines, number - 1, kernel, client.encoding)
+        shown.append(
+            lsp.Diagnostic(
+                range=named if named is not None and named.start.line == number - 1 else span,
+                message=note.message,
+                severity=_SEVERITIES["warning" if note.severity == "warning" else "note"],
+                code=note.code,
+                source=NOTE_SOURCE,
+                related_information=[
+                    lsp.DiagnosticRelatedInformation(
+                        location=lsp.Location(
+                            uri=from_fs_path(place.file) or "",
+                            range=lsp.Range(
+                                start=lsp.Position(line=max(0, place.line - 1), character=0),
+                                end=lsp.Position(line=max(0, place.line - 1), character=0),
+                            ),
+                        ),
+                        message=place.message,
+                    )
+                    for place in note.related
+                ]
+                if client.related and note.related
+                else None,
+            )
+        )
+    return sorted(shown, key=lambda d: (d.range.start.line, d.range.start.character))
+
+
 def severity(share: float | None) -> lsp.DiagnosticSeverity:
     """How loud a finding with that share of all GPU time is; None: it is not known."""
     if share is None:
@@ -115,6 +161,7 @@ def publish(ls: HipServer, uri: str) -> None:
     )
     items = build(ls.marks(uri), ls.store.problems(file), text, ls.settings, client)
     items += build_checks(ls.store.checks(file, text), text, client)
+    items += build_notes(ls.store.notes(file, text), text, client)
     ls.text_document_publish_diagnostics(
         lsp.PublishDiagnosticsParams(
             uri=uri, diagnostics=items, version=document.version if document else None

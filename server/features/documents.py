@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from hipscope.server.features.commands.inspect import inspect
 from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
@@ -42,6 +43,8 @@ def register(server: HipServer) -> None:
         ls.in_background(watch_inputs(ls))
         if ls.settings.profile_on_open and ls.marks(uri) is None and can_profile(ls, uri):
             await profile(ls, uri, show_project, asked=False)
+        elif can_inspect(ls, uri) and not ls.store.is_inspected(path_of(uri) or ""):
+            await inspect(ls, uri, show_project)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(ls: HipServer, params: lsp.DidChangeTextDocumentParams) -> None:
@@ -62,7 +65,8 @@ def register(server: HipServer) -> None:
         uri = params.text_document.uri
         recall(ls, path_of(uri) or "")
         show_users(ls, path_of(uri) or "")
-        await profile_again(ls, uri)
+        if not await profile_again(ls, uri) and can_inspect(ls, uri):
+            await inspect(ls, uri, show_project)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(ls: HipServer, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -78,7 +82,8 @@ def register(server: HipServer) -> None:
 def show(ls: HipServer, uri: str) -> None:
     """Publish what is known about a document as it stands now."""
     file = path_of(uri)
-    if file and (ls.store.problems(file) or ls.store.is_checked(file) or ls.marks(uri) is not None):
+    known = file and (ls.store.problems(file) or ls.store.is_checked(file) or ls.store.is_inspected(file))
+    if file and (known or ls.marks(uri) is not None):
         publish(ls, uri)
         send_heat(ls, uri)
 
@@ -108,11 +113,14 @@ def recall(ls: HipServer, file: str) -> None:
             ls.in_background(show_project(ls, Path(key)))
 
 
-async def profile_again(ls: HipServer, uri: str) -> None:
-    """Profile the programs that a saved file belongs to, unless their profiles are of the files as they are."""
+async def profile_again(ls: HipServer, uri: str) -> bool:
+    """Profile the programs that a saved file belongs to, unless their profiles are of the files as they are.
+
+    Whether there was any to profile: each looks at the code, too, as soon as it compiles.
+    """
     file = path_of(uri)
     if not ls.settings.profile_on_save or file is None:
-        return
+        return False
     programs = {key: ls.uri(key) for key in ls.store.users(file)}
     for name in programs:
         if project_key(Path(name), ls.folders()) != Path(name):
@@ -124,6 +132,16 @@ async def profile_again(ls: HipServer, uri: str) -> None:
     now, asked = ls.files_now(), ls.asked_inputs()
     again = [of for key, of in sorted(programs.items()) if not ls.store.is_current(key, asked, now)]
     await asyncio.gather(*(profile(ls, of, show_project, asked=False) for of in again))
+    return bool(again)
+
+
+def can_inspect(ls: HipServer, uri: str) -> bool:
+    """Whether a document has, or belongs to a program with, device code to look at."""
+    file, key = path_of(uri), key_of(ls, uri)
+    if file is None or key is None:
+        return False
+    text = ls.text(file) or ""
+    return "__global__" in text or (str(key) != file and Path(file).suffix in PROGRAMS | HEADERS)
 
 
 def can_profile(ls: HipServer, uri: str) -> bool:

@@ -38,6 +38,7 @@ def register(server: HipServer) -> None:
     async def shutdown(ls: HipServer, _params: None) -> None:
         ls.folder_watch.close()
         await ls.jobs.close()
+        await ls.inspections.close()
         await ls.spare.close()
 
 
@@ -60,5 +61,6 @@ def _stop_with_editor(ls: HipServer, process_id: int | None) -> None:
 
 async def _stop(ls: HipServer) -> None:
     await ls.jobs.close()
+    await ls.inspections.close()
     await ls.spare.close()
     os._exit(128 + signal.SIGTERM)

@@ -13,12 +13,12 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from hipscope.analysis.run import Progress
 from hipscope.analysis.system.process import signal_name
-from hipscope.server.jobs.messages import JobError, JobRequest, JobResult, encode, read_message
+from hipscope.server.jobs.messages import JobError, JobInspected, JobRequest, JobResult, encode, read_message
 from hipscope.server.jobs.worker import READY
 from hipscope.server.reports.schema.fields import RecordMismatch
 
@@ -130,8 +130,10 @@ async def run_worker(
     progress: Progress,
     *,
     waiting: asyncio.subprocess.Process | None = None,
+    inspected: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Mapping[str, Any]:
-    """Run one request in a worker process and return the report of its result. `waiting` is one that has been started.
+    """Run one request in a worker process and return the report of its result. `waiting` is one that has been started,
+    `inspected` is told what was seen of the program before it ran.
 
     Raises `JobFailed` when the worker reports an error, says what is no message, or ends without a result. The
     worker leads a session of its own, and its whole group is gone when this returns or raises, also on cancellation.
@@ -153,7 +155,11 @@ async def run_worker(
                 raise JobFailed(message)
             if isinstance(message, JobResult):
                 return message.report
-            progress(message.message, message.fraction)
+            if isinstance(message, JobInspected):
+                if inspected is not None:
+                    inspected(message.report)
+            else:
+                progress(message.message, message.fraction)
         status = await worker.wait()
         raise JobFailed(JobError(f"the worker ended early ({_how(status)})", status, output=await noise))
     except RecordMismatch as mismatch:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from hipscope.server.reports.schema.fields import RecordMismatch, read_record, to_json
 
-JobKind = Literal["profile", "prepare", "check", "optimize", "open"]
+JobKind = Literal["profile", "prepare", "check", "optimize", "open", "inspect"]
 
 _SERVER = "a request to the worker"
 _WORKER = "a message of the worker"
@@ -55,6 +55,14 @@ class JobProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class JobInspected:
+    """What was seen of the program before it ran: the JSON object of its `hipscope.resources/1` report."""
+
+    TAG: ClassVar = ("type", "inspected")
+    report: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class JobResult:
     """The end of a job that went well: the JSON object of its report."""
 
@@ -86,9 +94,10 @@ class JobError:
     diagnostics: tuple[ReportedDiagnostic, ...] = ()
 
 
-JobMessage = JobProgress | JobResult | JobError
+JobMessage = JobProgress | JobInspected | JobResult | JobError
 _MESSAGES: Mapping[str, type[JobMessage]] = {
     "progress": JobProgress,
+    "inspected": JobInspected,
     "result": JobResult,
     "error": JobError,
 }

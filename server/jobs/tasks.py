@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from hipscope.accordo.compare.tolerance import UserTolerance
+from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.benches.project import resolve_benched
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
-from hipscope.analysis.errors import UsageError
+from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.runs.profile_project import profile_project, program_of
@@ -29,6 +30,7 @@ from hipscope.server.reports.schema.fields import record_of
 from hipscope.server.reports.schema.optimize import Edit, Optimization
 from hipscope.server.reports.schema.profile import Inputs, Report
 from hipscope.server.reports.schema.prompt import PromptReport
+from hipscope.server.reports.schema.resources import ResourcesReport
 from hipscope.server.reports.schema.verdict import LeftOutGate, VerdictReport
 
 _LOWEST_PRIORITY = 19
@@ -97,14 +99,41 @@ def prepare(request: TaskRequest, run: Run) -> Preparation:
 def check(request: TaskRequest, run: Run) -> CheckReport:
     """Build and run under the sanitizers; the `hipscope.check/1` record. Raises HipscopeError."""
     from hipscope.analysis.runs.check_project import ALIGNED_ACCESSES, check_project
+    from hipscope.analysis.runs.inspect_project import wave_notes
     from hipscope.server.reports.check_writer import check_report
 
     unknown = set(request.checks.split(",")) - {"all", *CHECKS}
     if unknown:
         raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
     project, run = _begin(request, run, device_flags=ALIGNED_ACCESSES)
-    report = check_report(check_project(project, run, checks=request.checks))
+    result = check_project(project, run, checks=request.checks)
+    notes = wave_notes(project, run) if request.checks == "all" else []
+    report = check_report(result, [note for note in notes if note.severity == "warning"], run.texts)
     return replace(report, program=replace(report.program, build_note=project.build_note))
+
+
+def resources(request: TaskRequest, run: Run) -> ResourcesReport:
+    """What kernels need and what is noted, without a run; the `hipscope.resources/1` record. Raises HipscopeError."""
+    from hipscope.analysis.runs.inspect_project import inspect_project, lone_source, wave_notes
+    from hipscope.server.reports.resources_writer import failed_report, resources_report
+
+    config = _with_request(resolve_config(request.target), request)
+    find_device(config.device)
+    withhold_key(config.llm)
+    asked = request.bench is not None or has_benches(run.texts.text(request.target) or "")
+    alone = None if asked else lone_source(request.target, config, run.texts)
+    project = alone or resolve_benched(request.target, (), config, run, bench=request.bench)
+    try:
+        found = inspect_project(project, run)
+    except BuildFailed as failure:
+        notes = wave_notes(project, run)
+        if not notes:
+            built = buildable_project(request.target, (), config, run, bench=request.bench)
+            if built.build_note is None:
+                raise
+            return resources_report(str(request.target), inspect_project(built, run), run.texts)
+        return failed_report(str(request.target), project.config, notes, failure, run.texts)
+    return resources_report(str(request.target), found, run.texts)
 
 
 def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = None) -> Optimization:

@@ -8,6 +8,7 @@ leaves.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import os
@@ -15,7 +16,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from hipscope.analysis.system.cache_use import cache_in_use
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.server.jobs.messages import (
     JobError,
+    JobInspected,
     JobKind,
     JobMessage,
     JobProgress,
@@ -82,17 +85,23 @@ def stop(cancel: threading.Event) -> None:
 def answer(line: bytes, output: Any, cancel: threading.Event) -> int:
     """Do the request on a line and write its messages; returns the exit code."""
 
+    speaking = threading.Lock()
+
     def emit(message: JobMessage) -> None:
-        output.write(encode(message))
-        output.flush()
+        with speaking:
+            output.write(encode(message))
+            output.flush()
 
     def progress(message: str, fraction: float | None = None) -> None:
         emit(JobProgress(message, fraction))
 
     try:
         request = read_request(line)
+        run = Run(cancel, progress, read_texts(request))
         with cache_in_use(cache_directory()):
-            emit(JobResult(perform(request, Run(cancel, progress, read_texts(request)))))
+            with inspected_beside(request, run, emit):
+                report = perform(request, run)
+            emit(JobResult(report))
     except HipscopeError as failure:
         emit(describe(failure))
         return failure.exit_code
@@ -107,6 +116,28 @@ def answer(line: bytes, output: Any, cancel: threading.Event) -> int:
         emit(JobError(f"internal error: {type(error).__name__}: {error}", INTERNAL_ERROR))
         return INTERNAL_ERROR
     return 0
+
+
+@contextlib.contextmanager
+def inspected_beside(request: JobRequest, run: Run, emit: Callable[[JobMessage], None]) -> Iterator[None]:
+    """While a program is built and profiled, look at its code as soon as it compiles, and tell.
+
+    What goes wrong there is the profile's to tell.
+    """
+
+    def inspect() -> None:
+        with contextlib.suppress(HipscopeError, OSError):
+            emit(JobInspected(perform(replace(request, kind="inspect"), run.quietly())))
+
+    if request.kind != "profile":
+        yield
+        return
+    thread = threading.Thread(target=inspect, name="inspect")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def perform(request: JobRequest, run: Run) -> dict[str, Any]:
@@ -134,6 +165,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
         "prepare": tasks.prepare,
         "check": tasks.check,
         "optimize": tasks.optimize,
+        "inspect": tasks.resources,
     }
     return to_json(work[request.kind](asked, run))
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.server.render.resources import print_note
 from hipscope.server.render.text import short_path
 from hipscope.server.reports.schema.check import CheckReport, CodePosition, DefectReport, DefectSite
 from hipscope.server.session.check_problems import second_place
@@ -18,6 +19,10 @@ def render_check(report: CheckReport, console: Console, texts: SourceTexts) -> N
     """Print the reports in the order in which they were first seen, then one line with their number."""
     for found in report.reports:
         _print_report(found, console, texts)
+    for note in report.notes:
+        print_note(note, console)
+    if report.notes:
+        console.print()
     for fault in report.faults:
         what = "launch refused" if fault.refused else "fault"
         console.print(Text(f"{what}: {fault.message}", "bold red"))
@@ -26,20 +31,20 @@ def render_check(report: CheckReport, console: Console, texts: SourceTexts) -> N
         console.print(Text(f"{report.failure}.", "yellow"))
     if report.left_out:
         console.print(Text(f"{report.left_out} more reports were left out.", "yellow"))
-    console.print(Text(summary(report), "bold" if report.reports else "green"))
+    console.print(Text(summary(report), "bold" if report.reports or report.notes else "green"))
 
 
 def summary(report: CheckReport) -> str:
     """`2 defects in 3 dispatches: data-race 1, misaligned 1`, or that there is none."""
     dispatches = _count(report.dispatches, "dispatch", "dispatches")
     reports = report.reports
-    if not reports:
+    if not reports and not report.notes:
         return f"No defect in {dispatches}."
     kinds: dict[str, int] = {}
-    for found in reports:
-        kinds[found.defect] = kinds.get(found.defect, 0) + 1
+    for kind in (*(found.defect for found in reports), *(note.code for note in report.notes)):
+        kinds[kind] = kinds.get(kind, 0) + 1
     named = ", ".join(f"{kind} {number}" for kind, number in kinds.items())
-    return f"{_count(len(reports), 'defect', 'defects')} in {dispatches}: {named}."
+    return f"{_count(len(reports) + len(report.notes), 'defect', 'defects')} in {dispatches}: {named}."
 
 
 def who(place: DefectSite) -> str:

@@ -5,10 +5,14 @@ Takes a `CheckResult`, gives the record that the command line prints and the wor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from hipscope.analysis.inspection.notes import SourceNote
 from hipscope.analysis.runs import check_project
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.emulator import sanitize
+from hipscope.server.reports.resources_writer import compile_note
 from hipscope.server.reports.schema.check import (
     CheckReport,
     CodePosition,
@@ -20,8 +24,10 @@ from hipscope.server.reports.schema.fields import record_of
 from hipscope.server.reports.schema.profile import Program
 
 
-def check_report(result: check_project.CheckResult) -> CheckReport:
-    """The record. Paths are absolute, lines and columns count from 1 (0: not known)."""
+def check_report(
+    result: check_project.CheckResult, notes: Iterable[SourceNote], texts: SourceTexts
+) -> CheckReport:
+    """The record with what the text itself says is wrong. Paths are absolute, lines and columns count from 1."""
     run = result.run
     return CheckReport(
         checks=tuple(run.checks),
@@ -31,6 +37,7 @@ def check_report(result: check_project.CheckResult) -> CheckReport:
         faults=tuple(record_of(KernelStop, fault) for fault in result.faults),
         program=Program(tuple(result.argv), result.exit_code, result.output, None),
         failure=result.failure,
+        notes=tuple(compile_note(note, texts) for note in notes),
     )
 
 

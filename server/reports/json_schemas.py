@@ -26,6 +26,7 @@ from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
 from hipscope.server.reports.schema.programs import FailureReport, ProgramsReport
 from hipscope.server.reports.schema.prompt import PromptReport
+from hipscope.server.reports.schema.resources import ResourcesReport
 from hipscope.server.reports.schema.verdict import VerdictReport
 
 FOLDER = "docs/schemas"
@@ -42,6 +43,7 @@ OBJECTS: tuple[type, ...] = (
     DoctorReport,
     MetricsReport,
     CacheReport,
+    ResourcesReport,
 )
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -13,6 +13,7 @@ from hipscope.server.reports.schema.fields import read_record
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import PROFILE_SCHEMA, Report
 from hipscope.server.reports.schema.programs import ProgramsReport
+from hipscope.server.reports.schema.resources import ResourcesReport
 
 _WORKER = "the worker's report"
 _FIRST = "hipscope.profile/1"
@@ -54,6 +55,11 @@ def read_programs(data: object, where: str = _WORKER) -> ProgramsReport:
 def read_optimization(data: object, where: str = _WORKER) -> Optimization:
     """The `hipscope.optimize/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
     return read_record(Optimization, data, where)
+
+
+def read_resources(data: object, where: str = _WORKER) -> ResourcesReport:
+    """The `hipscope.resources/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
+    return read_record(ResourcesReport, data, where)
 
 
 def read_check(data: object, where: str = _WORKER) -> CheckReport:

@@ -16,6 +16,7 @@ _SECOND = {
     "stale-read": "stored here",
     "uninitialised-read": "loaded here",
     "divergent-barrier": "where the other wave is",
+    "wave-synchronous": "the other lane's access",
 }
 _SHUFFLE = "ds_bpermute"  # the only one that is the other place of an uninitialised read without being a load
 

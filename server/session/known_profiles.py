@@ -20,6 +20,7 @@ from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.places import place_of
 from hipscope.server.edit.positions import LineMap, digest
+from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
 
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
@@ -49,6 +50,14 @@ class Checked:
     """What the sanitizers reported for a project, and the texts that were checked."""
 
     problems: tuple[Problem, ...]
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What was seen of a project's code without a run, and the texts that it is of."""
+
+    notes: tuple[CompileNote, ...]
     texts: Mapping[str, str]
 
 
@@ -88,6 +97,7 @@ class Known:
     profiled: tuple[Profiled, ...] = ()
     problems: tuple[Problem, ...] = ()
     checked: Checked | None = None
+    inspected: Inspected | None = None
     told: str = ""
     """The last failure that the user saw, so that it is not repeated on every save."""
     repairs: frozenset[str] = frozenset()
@@ -210,7 +220,8 @@ class Store:
         new, before = Profiled(report, texts, others, opened), self.project(key)
         earlier = [p for p in before.profiled if p.report.inputs != report.inputs]
         self._known.pop(key)  # the newest of all projects comes last
-        self._known[key] = Known((new, *earlier[: KEPT - 1]), _faults(report), before.checked)
+        profiled = (new, *earlier[: KEPT - 1])
+        self._known[key] = Known(profiled, _faults(report), before.checked, before.inspected)
         return new
 
     def recall(self, key: str, asked: Inputs, now: CurrentFiles) -> bool:
@@ -239,6 +250,38 @@ class Store:
         """Replace the sanitizers' reports of a project. `read` gives a file's text as it was checked."""
         texts = {f: t for f in {p.file for p in problems} if (t := read(f)) is not None}
         self.project(key).checked = Checked(problems, texts)
+
+    def keep_notes(self, key: str, notes: Sequence[CompileNote], read: Callable[[str], str | None]) -> None:
+        """Replace what was seen of a project's code. `read` gives a file's text; notes of another text are left out."""
+        texts = {n.file: t for n in notes if (t := read(n.file)) is not None and digest(t) == n.sha256}
+        self.project(key).inspected = Inspected(tuple(n for n in notes if n.file in texts), texts)
+
+    def is_inspected(self, file: str) -> bool:
+        """Whether some project has a note in that file, or none in any of its own."""
+        return any(
+            known.inspected is not None and (file in known.inspected.texts or file == key)
+            for key, known in self._known.items()
+        )
+
+    def notes(self, file: str, current: str) -> list[tuple[int, CompileNote]]:
+        """The notes in that file with their lines in its current text; those on changed lines are gone."""
+        found: dict[tuple[int, CompileNote], None] = {}
+        for known in self._known.values():
+            if known.inspected is None or file not in known.inspected.texts:
+                continue
+            lines = LineMap(known.inspected.texts[file], current)
+            for note in known.inspected.notes:
+                now = lines.to_new(note.line) if note.file == file else None
+                if now is not None:
+                    found[now, note] = None
+        return list(found)
+
+    def noted_text(self, note: CompileNote) -> str | None:
+        """The text that a note is of."""
+        for known in self._known.values():
+            if known.inspected is not None and note in known.inspected.notes:
+                return known.inspected.texts[note.file]
+        return None
 
     def is_checked(self, file: str) -> bool:
         """Whether some project's last check reported something in that file."""
@@ -307,7 +350,8 @@ class Store:
         """Every file of which a project shows something."""
         known = self.project(key)
         checked = known.checked.problems if known.checked else ()
-        return set(known.texts) | {p.file for p in (*known.problems, *checked)}
+        noted = known.inspected.texts if known.inspected else ()
+        return set(known.texts) | {p.file for p in (*known.problems, *checked)} | set(noted)
 
     def users(self, file: str) -> set[str]:
         """The keys of the projects whose build or run has read that file, or that it can mend."""

@@ -68,6 +68,7 @@ class HipServer(LanguageServer):
         )
         self.settings = EditorSettings()
         self.jobs = Jobs()
+        self.inspections = Jobs()
         self.spare = Spare()
         self.store = Store()
         self.proposals = Proposals()

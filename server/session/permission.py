@@ -18,6 +18,11 @@ ALLOW = "Allow"
 NOT_ALLOWED = "nothing is built or run before its folder is allowed (`hipscope allow`)"
 
 
+def is_permitted(ls: HipServer, key: Path) -> bool:
+    """Whether the user has agreed before: what nobody asked for never asks."""
+    return ls.has_extension or is_allowed(_folder(ls, key))
+
+
 async def may_run(ls: HipServer, key: Path, *, asked: bool) -> bool:
     """Whether the project `key`, a folder or a lone source, may be built and run; the user is asked if need be.
 
@@ -25,7 +30,7 @@ async def may_run(ls: HipServer, key: Path, *, asked: bool) -> bool:
     """
     folder = _folder(ls, key)
     # Our extension starts no server before its editor trusts the folder.
-    if ls.has_extension or is_allowed(folder):
+    if is_permitted(ls, key):
         return True
     if folder in ls.refused_folders and not asked:
         return False

@@ -47,6 +47,7 @@ _STATES: Mapping[JobKind, str] = {
     "profile": "profiling",
     "check": "checking",
     "optimize": "optimizing",
+    "inspect": "looking at",
     "prepare": "preparing",
     "open": "profiling",
 }
@@ -110,9 +111,16 @@ def turns_folder() -> Path:
 
 
 async def worker_report(
-    ls: HipServer, request: JobRequest, progress: Progress, read: Callable[[Mapping[str, Any]], T]
+    ls: HipServer,
+    request: JobRequest,
+    progress: Progress,
+    read: Callable[[Mapping[str, Any]], T],
+    inspected: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> T:
-    """The report of a worker that does the request, as `read` gives it. Raises `JobFailed`."""
+    """The report of a worker that does the request, as `read` gives it. Raises `JobFailed`.
+
+    `inspected` is told what was seen of the program before it ran.
+    """
 
     def tell(message: str, fraction: float | None) -> None:
         progress(message, fraction)
@@ -123,7 +131,7 @@ async def worker_report(
 
     async with turn(turns_folder(), ls.settings.parallel_jobs, wait):
         spare = ls.spare.take() if request.kind == "optimize" else None
-        data = await run_worker(request, tell, waiting=spare)
+        data = await run_worker(request, tell, waiting=spare, inspected=inspected)
     try:
         return read(data)
     except RecordMismatch as mismatch:

@@ -1,6 +1,7 @@
 """Stands in for `hipscope.server.jobs.worker`: answers from comments in the source, so that tests need no compiler.
 
-`// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding. `// worker: sleep` starts a child and waits,
+`// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding, `// note CODE` a note
+without a run. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
 dies, `// worker: usage` fails as a program that wants arguments,
 `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
@@ -51,7 +52,12 @@ def main() -> None:
             time.sleep(LONGEST)
         emit("result", report={"prepared": True})
         return
+    if request["kind"] == "inspect":
+        emit("result", report=resources(file, text))
+        return
     emit("progress", message="building", fraction=0.25)
+    if request["kind"] == "profile" and "// note " in text:
+        emit("inspected", report=resources(file, text))
     for number, line in enumerate(text.splitlines(), 1):
         order = line.partition("// worker: ")[2]
         if order.startswith("until ") and request["kind"] == "optimize":
@@ -151,7 +157,24 @@ def check(file: str, text: str) -> Object:
         "faults": [],
         "program": {"command": ["./a.out"], "exit_code": 0, "output": "", "build_note": None},
         "failure": None,
+        "notes": [],
     }
+
+
+def resources(file: str, text: str) -> Object:
+    """A note on each line that says `// note CODE`; what mends it makes the line's `int` an `unsigned`."""
+    notes, start = [], 0
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        if (code := line.partition("// note ")[2].strip()) and "int " in line:
+            at = start + len(line[: line.index("int ")].encode())
+            fix = {"title": "Widen", "changes": [{"start": at, "end": at + 3, "text": "unsigned"}]}
+            place = {"file": file, "line": number, "column": 0, "end_column": 0, "related": [], "fix": fix}
+            same = {"code": code, "severity": "warning", "message": f"{code} here", "kernel": "transpose"}
+            notes.append({**same, **place, "sha256": hashlib.sha256(text.encode()).hexdigest()})
+        start += len(line.encode())
+    one = {"source": file, "kernels": [], "notes": notes, "left_out": None, "error": None}
+    head = {"schema": "hipscope.resources/1", "device": "mi300x", "arch": "gfx942"}
+    return {**head, "sources": [one], "exceeded": []}
 
 
 def access(file: str, line: int, instruction: str) -> Object:

@@ -179,7 +179,9 @@ def client_converter() -> Any:
     either = lsp.Command | lsp.CodeAction
 
     def action(data: Any, _: Any) -> Any:
-        return converter.structure(data, lsp.Command if isinstance(data["command"], str) else lsp.CodeAction)
+        return converter.structure(
+            data, lsp.Command if isinstance(data.get("command"), str) else lsp.CodeAction
+        )
 
     converter.register_structure_hook(Union[either], action)  # noqa: UP007
     return converter

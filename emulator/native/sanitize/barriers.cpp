@@ -24,6 +24,7 @@ void Sanitizer::reached_barrier(const Wave& wave) {
 void Sanitizer::barrier_released(Workgroup& group) {
     GroupRecord& r = record(group);
     if (checks_.races || checks_.stale) races_.barrier(r.order, group);
+    if (checks_.wave_order) r.lanes.barrier();
     if (!checks_.barriers) return;
     std::size_t first = group.waves.size();
     for (std::size_t i = 0; i < group.waves.size() && first == group.waves.size(); ++i)

@@ -53,6 +53,20 @@ void Sanitizer::report_conflict(const Wave& wave, const Conflict& c) {
     else pending_.emplace(std::pair(wave.pc, c.first.pc()), PendingRace{std::move(found), c.seed, 1});
 }
 
+/// Two lanes of one wave meet in a word of LDS, and no barrier of the workgroup lies between.
+void Sanitizer::report_exchange(const Wave& wave, const LaneExchange& e) {
+    if (reports_.again(Defect::wave_order, wave.pc, e.first_pc)) return;
+    Case found;
+    found.defect = Defect::wave_order;
+    found.at = place(wave, e.lane);
+    found.other = Place{e.first_pc, wave.group->number, wave.id_in_group, e.first_lane};
+    found.bytes = {Space::lds, e.address, wave.access.bytes, !e.wrote_first};
+    found.message = e.wrote_first ? "lane " + std::to_string(e.lane) + " loads what lane " + std::to_string(e.first_lane) + " of its wave has stored to LDS offset "
+                                  : "lane " + std::to_string(e.lane) + " stores over what lane " + std::to_string(e.first_lane) + " of its wave has loaded from LDS offset ";
+    found.message += std::to_string(e.address) + " without a barrier, wave barrier, fence or volatile between: the compiler may change their order";
+    reports_.add(std::move(found));
+}
+
 void Sanitizer::end() {
     for (auto& [pair, race] : pending_) {
         if (races_.starts_swap(race.seed)) continue;

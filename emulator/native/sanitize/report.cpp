@@ -20,7 +20,7 @@ struct Named {
 constexpr Named kChecks[] = {
     {"bounds", &Checks::bounds},       {"races", &Checks::races}, {"barriers", &Checks::barriers},
     {"alignment", &Checks::alignment}, {"stale", &Checks::stale}, {"uninitialised", &Checks::uninitialised},
-    {"exact-alignment", &Checks::exact_alignment},
+    {"exact-alignment", &Checks::exact_alignment}, {"wave-order", &Checks::wave_order},
 };
 
 std::string_view space_name(Space space) {
@@ -76,6 +76,7 @@ std::string_view defect_name(Defect defect) {
         case Defect::misaligned: return "misaligned";
         case Defect::stale: return "stale-read";
         case Defect::uninitialised: return "uninitialised-read";
+        case Defect::wave_order: return "wave-synchronous";
     }
     return "other";
 }
@@ -88,7 +89,7 @@ Checks Checks::parse(std::string_view list) {
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
         bool found = word == "all";
         for (const Named& check : kChecks)
-            if (word == check.name || (word == "all" && check.flag != &Checks::exact_alignment)) checks.*check.flag = found = true;
+            if (word == check.name || (word == "all" && check.flag != &Checks::exact_alignment && check.flag != &Checks::wave_order)) checks.*check.flag = found = true;
         if (!found) throw std::runtime_error("'" + std::string(word) + "' is not a sanitizer (all, bounds, races, barriers, alignment, stale, uninitialised)");
     }
     return checks;

@@ -17,14 +17,15 @@
 
 namespace hipscope::sanitize {
 
-enum class Defect : std::uint8_t { out_of_bounds, use_after_free, race, barrier, misaligned, stale, uninitialised };
+enum class Defect : std::uint8_t { out_of_bounds, use_after_free, race, barrier, misaligned, stale, uninitialised, wave_order };
 
 std::string_view defect_name(Defect defect);
 
 /// Which checks run. `exact_alignment`: the code was compiled so that every access is as wide as its C++ alignment allows.
+/// `wave_order`: exchanges within a wave are listed, for whoever knows the source; "all" leaves both out.
 struct Checks {
     bool bounds = false, races = false, barriers = false, alignment = false, stale = false, uninitialised = false;
-    bool exact_alignment = false;
+    bool exact_alignment = false, wave_order = false;
 
     /// From "all" or a list of names ("bounds,races"). Throws std::runtime_error naming the word that is none.
     static Checks parse(std::string_view list);

@@ -60,6 +60,7 @@ void Sanitizer::started(Workgroup& group) {
     r.number = group.number;
     r.waves.assign(group.waves.size(), {});
     for (std::size_t i = 0; i < group.waves.size(); ++i) r.waves[i].lanes = group.waves[i].exec();
+    if (checks_.wave_order) r.lanes.start(launch_->lds_bytes);
     if (checks_.races || checks_.stale) races_.started(r.order, group.number, group.waves.size(), launch_->lds_bytes);
     if (uninitialised_) uninitialised_->started(group);
 }
@@ -116,6 +117,8 @@ Step Sanitizer::access(Wave& wave, const Instruction& in) {
     if (made.space == Space::none || made.lanes == 0) return result;
     if (checks_.bounds) check_kernarg(wave, made, shape);
     if (checks_.alignment) check_alignment(wave, in, made, shape);
+    if (checks_.wave_order && made.space == Space::lds)
+        record(*wave.group).lanes.access(wave, [this, &wave](const LaneExchange& e) { report_exchange(wave, e); });
     const bool arguments = made.space == Space::scalar && made.address[0][0] - launch_->packet < LaunchArea::bytes;  // no store to them is a race
     if ((checks_.races || checks_.stale) && !arguments) check_races(wave, in, shape);
     return result;

@@ -18,6 +18,7 @@
 #include "sanitize/races.hpp"
 #include "sanitize/report.hpp"
 #include "sanitize/uninitialised.hpp"
+#include "sanitize/wave_order.hpp"
 
 namespace hipscope::sanitize {
 
@@ -32,6 +33,7 @@ struct GroupRecord {
     std::uint64_t number = 0;
     std::vector<WaveRecord> waves;
     GroupOrder order;
+    LaneExchanges lanes;
 };
 
 /// A load that met an atomic operation: a race, unless the load only starts a loop of compare-and-swap.
@@ -86,6 +88,7 @@ private:
     void check_alignment(const Wave& wave, const Instruction& instruction, const MemoryAccess& access, const Shape& shape);
     void check_races(const Wave& wave, const Instruction& instruction, const Shape& shape);
     void report_conflict(const Wave& wave, const Conflict& conflict);
+    void report_exchange(const Wave& wave, const LaneExchange& exchange);
     [[nodiscard]] bool is_internal(std::uint64_t address) const;
     void reached_barrier(const Wave& wave);
     void report_undefined(const UndefinedFound& found);

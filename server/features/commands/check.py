@@ -20,7 +20,7 @@ async def check(ls: HipServer, uri: str, show: Show) -> Answer:
         ls.store.keep_checks(
             str(key), check_problems(found), lambda f: request.overlays.get(f) or disk_text(f)
         )
-        count = len(found.reports)
+        count = len(found.reports) + len(found.notes)
         message = f"{count} {'defect' if count == 1 else 'defects'} found" if count else "no defect found"
         if found.failure:
             message += f"; {found.failure}"

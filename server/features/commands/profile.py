@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types as lsp
 
+from hipscope.server.features.commands.inspect import keep_inspected
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.reports.report_reader import read_report
@@ -33,7 +36,15 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
     async def work() -> Answer:
         async with progress_bar(ls, f"Profiling {key.name}", lambda: ls.jobs.cancel(str(key))) as progress:
             request = job_request(ls, "profile", key, uri)
-            report = await worker_report(ls, request, progress, read_report)
+
+            async def shown() -> None:
+                await show(ls, key)
+
+            def inspected(data: Mapping[str, Any]) -> None:
+                keep_inspected(ls, key, request, data)
+                ls.in_background(shown())
+
+            report = await worker_report(ls, request, progress, read_report, inspected)
         ls.store.update(str(key), report, lambda f: request.overlays.get(f) or disk_text(f))
         save_report(key, report)
         set_aside_what_stays()

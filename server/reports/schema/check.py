@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hipscope.server.reports.schema.fields import JSON_KEY
+from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import Program
 
 CHECK_SCHEMA = "hipscope.check/1"
@@ -101,3 +102,5 @@ class CheckReport:
     faults: tuple[KernelStop, ...]
     program: Program
     failure: str | None
+    notes: tuple[CompileNote, ...] = ()
+    """What the text itself says is wrong: code that takes a wave for 32 lanes."""
