@@ -7,16 +7,16 @@ DEMO := examples/lds_column_read.hip
 # A process per core; a file's tests stay together, in order, because they share what it compiles.
 PYTEST := .venv/bin/pytest -n auto --dist loadfile
 
-.PHONY: demo test test-slow lint format types test-editor test-wheel wheel extension setup setup-llm lock bench doctor clean help
+.PHONY: demo test test-slow lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
 
 demo: setup ## set up everything, then find, rewrite, prove and time an example
 	@.venv/bin/hipscope profile $(DEMO)
 	@.venv/bin/hipscope optimize $(DEMO)
 
-test: setup ## set up everything, then the tests but the slow ones (PYTEST_ARGS goes to pytest)
+test: setup-tests ## set up everything, then the tests but the slow ones (PYTEST_ARGS goes to pytest)
 	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-test-slow: setup ## the slow tests: whole rewrites, attacks on the proof, every row of the instruction table
+test-slow: setup-tests ## the slow tests: whole rewrites, attacks on the proof, every row of the instruction table
 	$(PYTEST) -m slow $(PYTEST_ARGS)
 
 lint: setup types ## ruff, mypy, and types and lint of the extension
@@ -52,6 +52,9 @@ wheel: setup ## the source distribution and the wheel in dist
 
 test-wheel: wheel ## the wheel in a new environment: doctor, a proved rewrite, uninstalling
 	@sh scripts/test-wheel.sh dist/hipscope-*.whl
+
+setup-tests: ## the same with the native parts that only tests use
+	@sh scripts/setup.sh tests
 
 setup-llm: ## the same with the libraries for rewrites by a language model
 	@sh scripts/setup.sh llm

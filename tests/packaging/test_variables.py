@@ -9,7 +9,7 @@ PAGE = ROOT / "docs" / "debugging.md"
 SUFFIXES = {".py", ".cpp", ".hpp", ".sh", ".ts", ".mjs", ".lua", ".el"}
 # A name in quotes, `$NAME`, `${NAME` or `env.NAME`: macros of C++ and options of CMake are written without.
 USE = re.compile(r"""(?:["'`]|\$\{?|\benv\.|\{ )(HIPSCOPE_[A-Z0-9_]+)\b""")
-OPTIONS_OF_CMAKE = {"HIPSCOPE_ISA_ONE_LEVEL", "HIPSCOPE_SANITIZE"}
+OPTIONS_OF_CMAKE = {"HIPSCOPE_ISA_LEVELS", "HIPSCOPE_SANITIZE"}
 
 
 def used() -> set[str]:

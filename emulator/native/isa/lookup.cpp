@@ -3,41 +3,70 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <unordered_map>
 
-#if defined(HIPSCOPE_ISA_LEVELS)
+// CMake defines a macro for each level whose handlers it compiles.
+#if defined(HIPSCOPE_ISA_HAS_BASELINE)
+namespace hipscope::isa_baseline {
+std::span<const isa::Table> tables();
+}
+#endif
+#if defined(HIPSCOPE_ISA_HAS_AVX2)
 namespace hipscope::isa_avx2 {
 std::span<const isa::Table> tables();
 }
+#endif
+#if defined(HIPSCOPE_ISA_HAS_AVX512)
 namespace hipscope::isa_avx512 {
 std::span<const isa::Table> tables();
 }
 #endif
-namespace hipscope::isa_baseline {
-std::span<const isa::Table> tables();
-}
 
 namespace hipscope::isa {
 namespace {
 
 struct Build {
     std::string_view name;
-    std::span<const Table> tables;
+    bool runs_here;
+    std::span<const Table> (*tables)();
 };
 
-Build choose() {
-#if defined(HIPSCOPE_ISA_LEVELS)
-    const char* wanted = std::getenv("HIPSCOPE_ISA_LEVEL");
-    const std::string_view cap = wanted == nullptr ? "avx512" : wanted;
+int rank(std::string_view level) { return level == "baseline" ? 0 : level == "avx512" ? 2 : 1; }
+
+/// What was compiled, the plainest first.
+std::vector<Build> builds() {
+    std::vector<Build> result;
+#if defined(HIPSCOPE_ISA_HAS_BASELINE)
+    result.push_back({"baseline", true, isa_baseline::tables});
+#endif
+#if defined(HIPSCOPE_ISA_HAS_AVX2) || defined(HIPSCOPE_ISA_HAS_AVX512)
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+#endif
+#if defined(HIPSCOPE_ISA_HAS_AVX2)
+    result.push_back({"avx2", avx2, isa_avx2::tables});
+#endif
+#if defined(HIPSCOPE_ISA_HAS_AVX512)
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (avx512 && cap == "avx512") return {"avx512", isa_avx512::tables()};
-    if (avx2 && cap != "baseline") return {"avx2", isa_avx2::tables()};
+    result.push_back({"avx512", avx512, isa_avx512::tables});
 #endif
-    return {"baseline", isa_baseline::tables()};
+    return result;
+}
+
+/// The most that runs here and that HIPSCOPE_ISA_LEVEL allows; where nothing of what it allows was compiled, the plainest.
+Build choose() {
+    const char* wanted = std::getenv("HIPSCOPE_ISA_LEVEL");
+    const std::string_view most = wanted == nullptr ? "avx512" : wanted;
+    std::optional<Build> chosen;
+    for (const Build& build : builds()) {
+        if (build.runs_here && (!chosen || rank(build.name) <= rank(most))) chosen = build;
+    }
+    if (!chosen) throw std::runtime_error("the emulator was compiled for another processor than this one; run `make setup` here");
+    return *chosen;
 }
 
 const Build& build() {
@@ -49,7 +78,7 @@ using Index = std::unordered_map<std::string_view, const Entry*>;
 const Index& index() {
     static const Index all = [] {
         Index result;
-        for (const Table& table : build().tables) {
+        for (const Table& table : build().tables()) {
             for (const Entry& entry : table) result.emplace(entry.name, &entry);
         }
         return result;
