@@ -5,9 +5,9 @@ PYTHON_FOLDERS := server analysis formulas accordo emulator tests benchmarks
 export PATH := $(PATH):$(CURDIR)/.venv/bin
 DEMO := examples/lds_column_read.hip
 # A process per core; a file's tests stay together, in order, because they share what it compiles.
-PYTEST := .venv/bin/pytest -n auto --dist loadfile
+PYTEST := .venv/bin/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
+.PHONY: demo test test-slow test-all test-newest test-oldest lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
 
 demo: setup ## set up everything, then find, rewrite, prove and time an example
 	@.venv/bin/hipscope profile $(DEMO)
@@ -18,6 +18,15 @@ test: setup-tests ## set up everything, then the tests but the slow ones (PYTEST
 
 test-slow: setup-tests ## the slow tests: whole rewrites, attacks on the proof, every row of the instruction table
 	$(PYTEST) -m slow $(PYTEST_ARGS)
+
+test-all: setup-tests ## both at once, which takes less time than one after the other
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-newest: setup-tests ## the tests with the newest versions of all dependencies, in an environment of their own
+	@sh scripts/test-versions.sh newest $(PYTEST_ARGS)
+
+test-oldest: setup-tests ## the same with the oldest versions that pyproject.toml allows
+	@sh scripts/test-versions.sh oldest $(PYTEST_ARGS)
 
 lint: setup types ## ruff, mypy, and types and lint of the extension
 	.venv/bin/ruff check .

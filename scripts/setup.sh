@@ -1,10 +1,11 @@
 #!/bin/sh
-# Usage: scripts/setup.sh [llm] [editor] [tests] [levels]
+# Usage: scripts/setup.sh [llm] [editor] [tests] [levels] [packages]
 # Makes a fresh clone ready: compiler, Python environment, native parts. Safe to run again; quick when nothing changed.
 # Installs packages of Debian or Ubuntu where it may (root, or sudo without a password). Where it may not, it prints what
 # it would install and leaves with status 3.
 # `llm` adds the libraries for rewrites by a language model, `tests` the native parts that only tests use, `levels` the
-# emulator for every x86-64 instead of this machine's; later runs keep them. `editor` adds what `make test-editor` needs.
+# emulator for every x86-64 instead of this machine's; later runs keep them. `editor` adds what `make test-editor` needs,
+# `packages` those of the system without which tests skip.
 set -eu
 cd "$(dirname "$0")/.."
 stamps=build/stamps
@@ -30,8 +31,8 @@ arguments=$*
 for word in $arguments; do
     case $word in
     llm | tests | levels) touch "$stamps/$word" ;;
-    editor) ;;
-    *) stop "setup.sh takes llm, editor, tests and levels, not $word" ;;
+    editor | packages) ;;
+    *) stop "setup.sh takes llm, editor, tests, levels and packages, not $word" ;;
     esac
 done
 
@@ -303,8 +304,16 @@ set_up_editor() {
     fi
 }
 
+# --- only where no test may skip ----------------------------------------------------------------------------------
+
+set_up_test_packages() {
+    [ -f /usr/include/rocprim/rocprim.hpp ] || install "the tests of rocPRIM" librocprim-dev
+    command -v clang-format-19 >/dev/null || install "the test of the style of C++" clang-format-19
+}
+
 announce
 set_up_packages
 set_up_python
 build_native
 if asked_for editor; then set_up_editor; fi
+if asked_for packages; then set_up_test_packages; fi

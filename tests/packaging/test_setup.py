@@ -246,7 +246,7 @@ def test_versions_that_cannot_be_had_are_replaced_by_the_newest(ready: Path) -> 
 def test_a_word_that_the_set_up_does_not_know_is_refused(ready: Path) -> None:
     done = set_up_ready(ready, "lmm")
     assert done.returncode == 3
-    assert "setup.sh takes llm, editor, tests and levels, not lmm" in done.stderr
+    assert "setup.sh takes llm, editor, tests, levels and packages, not lmm" in done.stderr
 
 
 def test_make_help_lists_every_target() -> None:

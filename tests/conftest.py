@@ -1,0 +1,63 @@
+"""Files with slow tests come first; with --allowed-skips a test skips only for a reason of that list."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--allowed-skips",
+        type=Path,
+        help="a file of lines `PATH: REASON`, patterns of skips that are no failure",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    listed = config.getoption("--allowed-skips")
+    if listed is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Skips(listed))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files start first, so that no process is left alone with one at the end."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
+
+
+class _Skips:
+    """Fails the run when a test skipped that the list does not have."""
+
+    def __init__(self, listed: Path) -> None:
+        self._name = listed.name
+        lines = [
+            line for line in listed.read_text(encoding="utf-8").splitlines() if line[:1] not in ("", "#")
+        ]
+        self._allowed = [re.compile(line) for line in lines]
+        self._unlisted: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._note(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._note(report)
+
+    def _note(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if not report.skipped or hasattr(report, "wasxfail"):
+            return
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple | list) else str(report.longrepr)
+        line = f"{report.nodeid.partition('::')[0]}: {str(reason).removeprefix('Skipped: ')}"
+        if not any(pattern.match(line) for pattern in self._allowed):
+            self._unlisted.append(line)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._unlisted and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for line, count in Counter(self._unlisted).items():
+            terminalreporter.write_line(
+                f"ERROR skipped, and not listed in {self._name} ({count} times): {line}"
+            )
