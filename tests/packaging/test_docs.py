@@ -1,6 +1,7 @@
 """The documents: the places that they name exist, and so do the pages that they link to."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,23 @@ def test_the_first_words_of_the_field_lead_to_sections_of_the_glossary(name: str
     linked = set(re.findall(r"glossary\.md#([\w-]+)", (ROOT / name).read_text(encoding="utf-8")))
     assert linked
     assert linked <= sections
+
+
+def test_the_editors_of_the_readme_are_set_up_as_the_tested_page_says() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"in `init\.lua`:\n\n((?: {6}.*\n)+)", readme)
+    assert textwrap.indent(textwrap.dedent(block), "    ") in page
+    assert "eglot-server-programs" not in readme  # one place has it: the page
+
+
+def test_what_is_installed_outside_of_an_environment_is_installed_by_pipx() -> None:
+    pages = [
+        ROOT / "README.md",
+        ROOT / "vscode-extension" / "README.md",
+        *(ROOT / "vscode-extension" / "media").glob("*.md"),
+    ]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"^ *(?:\$ )?(?:python3 -m )?pip install", text, re.MULTILINE), page
+        assert "`python3 -m pip install" not in text, page
