@@ -4,21 +4,22 @@
 # or the oldest that pyproject.toml allows. Each has an environment of its own under build; the set-up's is left as it is.
 set -eu
 cd "$(dirname "$0")/.."
-which=$1
+case ${1:-} in
+newest | oldest) environment=build/versions/$1 ;;
+*) echo "hipscope: test-versions.sh takes newest or oldest" >&2 && exit 3 ;;
+esac
+wanted=$1
 shift
-environment=build/versions/$which
 mkdir -p build/versions
-.venv/bin/python - "$which" >"$environment.txt" <<'END'
-import re, sys, tomllib
-project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-wanted = project["dependencies"] + project["optional-dependencies"]["llm"]
-if sys.argv[1] == "oldest":
-    print(*(re.sub(r"[>,].*", "", name) + "==" + re.search(r">=([\w.]+)", name)[1] for name in wanted), sep="\n")
-elif sys.argv[1] != "newest":
-    sys.exit("hipscope: test-versions.sh takes newest or oldest")
-END
 [ -x "$environment/bin/python" ] || .venv/bin/python -m venv "$environment"
+: >"$environment.txt"
+if [ "$wanted" = oldest ]; then
+    # pip has no way to ask for the oldest versions that fit together.
+    "$environment/bin/python" -m pip install -q --disable-pip-version-check uv >"$environment.log" 2>&1 &&
+        "$environment/bin/uv" pip compile -q --resolution lowest-direct --extra llm --python "$environment/bin/python" \
+            -o "$environment.txt" pyproject.toml >"$environment.log" 2>&1 || { cat "$environment.log" >&2 && exit 4; }
+fi
 "$environment/bin/python" -m pip install -q --disable-pip-version-check --upgrade --upgrade-strategy eager \
     -c "$environment.txt" -e '.[dev,llm]' --config-settings=wheel.cmake=false >"$environment.log" 2>&1 ||
-    { cat "$environment.log" >&2; exit 4; }
+    { cat "$environment.log" >&2 && exit 4; }
 exec "$environment/bin/python" -m pytest -n auto --dist loadfile -m "not slow" "$@"
