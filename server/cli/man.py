@@ -22,6 +22,7 @@ _EXIT = (
     ("2", "bad input"),
     ("3", "a tool is missing"),
     ("4", "the program or its build failed"),
+    ("5", "a limit of --fail-on was passed"),
     ("130", "stopped"),
     ("141", "the reader of the output has gone"),
 )
