@@ -42,7 +42,7 @@ async def test_a_capture_puts_measured_marks_on_the_open_file(client: Editor, tm
     assert answer["files"] == [str(client.path)]
     (mark,) = (await until(lambda: client.marks)).values()
     assert mark.range.start.line == 2
-    assert "(measured)" in mark.message
+    assert mark.message.endswith("of GPU time at stake, measured]")
     assert "changed" not in mark.message
 
 
