@@ -18,7 +18,7 @@ from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
 from hipscope.analysis.ingest.formats.columns import integers, numbers, texts
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
-from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction
+from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction, file_name
 from hipscope.analysis.profile import Frame, MemoryPattern, Sampled, StallReason
 
 _PREFIXES = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -148,7 +148,7 @@ def read_source_page(path: Path) -> Recorded:
         if len(words) <= 2 and words and words[0] in ("File Path", "Function Name", "Kernel Name"):
             value = words[1] if len(words) > 1 else ""
             if words[0] == "File Path":
-                file, section = value, None
+                file, section = file_name(value), None
                 continue
             last = sections[-1] if sections else ("", None)
             if words[0] == "Function Name" and last[0] == value and last[1] is not None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from hipscope.analysis.ingest.formats.recording import Recorded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
-from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace, TracedInstruction
+from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace, TracedInstruction, file_name
 from hipscope.analysis.profile import Frame, MemoryPattern
 
 _OWN_PREFIX = "__amd_crk_"  # of the instrumented clone of a kernel
@@ -119,7 +119,9 @@ def _instruction(
         lds_conflict_cycles=conflicts,
     )
     frame = Frame(
-        file=str(location["file"]), line=int(location["line"]), column=int(location.get("column") or 0)
+        file=file_name(str(location["file"])),
+        line=int(location["line"]),
+        column=int(location.get("column") or 0),
     )
     return TracedInstruction(
         line=number,

@@ -163,8 +163,13 @@ def source_chain(text: str | None) -> tuple[Frame, ...]:
     for part in (text or "").split(" -> "):
         file, _, line = part.rpartition(":")
         if file and line.strip().isdigit():
-            frames.append(Frame(file=file.strip(), line=int(line)))
+            frames.append(Frame(file=file_name(file.strip()), line=int(line)))
     return tuple(frames)
+
+
+def file_name(text: str) -> str:
+    """A path that can be asked for: no system has one with a zero byte."""
+    return text.replace("\0", "\ufffd")
 
 
 def load(path: Path, notes: list[str]) -> Any:
@@ -276,7 +281,7 @@ def _add_entry(by_line: Mapping[int, TracedInstruction], entry: Mapping[str, Any
 
 @lru_cache(maxsize=4096)
 def _frame(file: str, line: int, column: int, function: str) -> Frame:
-    return Frame(file=file, line=line, column=column, function=function)
+    return Frame(file=file_name(file), line=line, column=column, function=function)
 
 
 def _pattern(data: Mapping[str, Any] | None) -> MemoryPattern | None:

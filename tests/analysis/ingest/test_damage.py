@@ -229,6 +229,20 @@ def test_a_copy_outside_of_the_capture_is_not_followed(tmp_path: Path) -> None:
     assert profile.kernels[0].line == 3
 
 
+@pytest.mark.parametrize("kind", ["thread trace", "Omniprobe", "Omniprobe text", "ncu source page"])
+def test_a_zero_byte_in_the_name_of_a_source_is_no_path(tmp_path: Path, kind: str) -> None:
+    name, write = ALL[kind]
+    write(tmp_path / name)
+    for path in (p for p in tmp_path.rglob("*") if p.is_file()):
+        path.write_bytes(
+            path.read_bytes().replace(
+                b"scale.hip", b"sc\\u0000ale.hip" if path.suffix == ".json" else b"sc\0ale.hip"
+            )
+        )
+        path.write_bytes(path.read_bytes().replace(b"k.cu", b"k\0.cu"))
+    assert read_or_refused(tmp_path) is not None
+
+
 def test_names_with_control_characters_and_very_long_ones_are_read(tmp_path: Path) -> None:
     for number, name in enumerate(("\x1b[31mred\x07", "n" * 200_000, "π::κ<λ>"), start=1):
         folder = tmp_path / str(number)
