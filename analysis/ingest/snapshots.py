@@ -41,10 +41,18 @@ class Snapshots:
             branch: Any = tree
             for part in parts:
                 branch = branch.get(part) if isinstance(branch, dict) else None
-            if isinstance(branch, str):
-                copy = folder / branch
-                if Path(os.path.realpath(copy)).parent == Path(os.path.realpath(folder)) and copy.is_file():
-                    return copy
+            if isinstance(branch, str) and (copy := _copy(folder, branch)) is not None:
+                return copy
+        return None
+
+
+def _copy(folder: Path, name: str) -> Path | None:
+    """The file of that name in the folder itself; None for any other path, and for what no file can be called."""
+    copy = folder / name
+    try:
+        inside = Path(os.path.realpath(copy)).parent == Path(os.path.realpath(folder))
+        return copy if inside and copy.is_file() else None
+    except (OSError, ValueError):
         return None
 
 

@@ -220,6 +220,14 @@ def test_a_table_that_goes_on_in_holes_is_not_read(tmp_path: Path) -> None:
         read_captures([path])
 
 
+@pytest.mark.parametrize("copy", ["a\0b", "n" * 10_000, "", "/etc/passwd", ".", 7])
+def test_a_copy_with_a_name_that_no_file_has_is_none(tmp_path: Path, copy: object) -> None:
+    thread_trace(tmp_path / FOLDER)
+    tree = {"/": {"cluster": {"scale.hip": copy}}}
+    (tmp_path / FOLDER / "snapshots.json").write_text(json.dumps(tree))
+    assert read(tmp_path)[0].line == 3
+
+
 def test_a_copy_outside_of_the_capture_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("__global__ void scale(float*) {}\n")
     thread_trace(tmp_path / "capture" / FOLDER)
