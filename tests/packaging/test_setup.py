@@ -1,5 +1,6 @@
 """The set-up script on machines that lack something and where it may not install it."""
 
+import contextlib
 import os
 import pty
 import re
@@ -176,7 +177,7 @@ def test_progress_is_one_line_that_changes_in_a_terminal_and_silence_elsewhere(r
         check=False,
     )
     os.close(theirs)
-    shown = os.read(mine, 65536).decode()
+    shown = _read_all(mine)
     os.close(mine)
     assert done.returncode == 0, shown
     assert "compiled 4/40" in shown
@@ -258,3 +259,12 @@ def test_make_help_lists_every_target() -> None:
     found = [line.split(maxsplit=2) for line in listed.splitlines()]
     assert {target for _, target, _ in found} == set(targets[1].split())
     assert all(text.strip() for *_, text in found)
+
+
+def _read_all(terminal: int) -> str:
+    """All that was written to a terminal whose other end is closed: a read gives no more than a part of it."""
+    parts = []
+    with contextlib.suppress(OSError):  # the end of what there is
+        while part := os.read(terminal, 65536):
+            parts.append(part)
+    return b"".join(parts).decode()

@@ -247,7 +247,7 @@ class TestOverlay:
         built = build_program(project, toolchain, unsaved(_main(project), text))
         assert built.code_objects == (device.path,)
 
-    @pytest.mark.parametrize("text", [b"", b"int main() { /* \xff */ }"])
+    @pytest.mark.parametrize("text", [b"", "int main() { return 0; }".encode("utf-16")])
     def test_text_that_is_no_source_is_refused(
         self, project: Project, toolchain: Toolchain, text: bytes
     ) -> None:
@@ -327,7 +327,7 @@ class TestCache:
         program.write_text("int main() { return nothing; }\n")
         with pytest.raises(BuildFailed):
             build_program(resolve_project(program), toolchain)
-        assert [path for path in (cache / "build").rglob("*") if path.is_file()] == []
+        assert _files(cache / "build") == []
 
     def test_a_cancelled_build_stops_and_leaves_nothing(
         self, project: Project, toolchain: Toolchain, cache: Path
@@ -336,7 +336,7 @@ class TestCache:
         cancel.set()
         with pytest.raises(Cancelled):
             build_program(project, toolchain, Run(cancel))
-        assert [path for path in (cache / "build").rglob("*") if path.is_file()] == []
+        assert _files(cache / "build") == []
 
 
 def test_a_file_that_is_no_code_object_is_one_clear_line(program: Path) -> None:
@@ -357,3 +357,8 @@ def _main(project: Project) -> Path:
 
 def _text(project: Project) -> bytes:
     return _main(project).read_bytes()
+
+
+def _files(folder: Path) -> list[Path]:
+    """What is in a part of the cache; its locks are empty files that stay."""
+    return [path for path in folder.rglob("*") if path.is_file() and ".locks" not in path.parts]

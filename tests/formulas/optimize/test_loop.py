@@ -300,7 +300,7 @@ def test_a_gpu_that_auto_cannot_use_is_named_in_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpus = AmdGpus(("gfx942",), "/dev/kfd: Permission denied", "log in again")
-    monkeypatch.setattr("hipscope.analysis.profilers.find_amd_gpus", lambda _root: gpus)
+    monkeypatch.setattr("hipscope.analysis.profilers.find_amd_gpus", lambda *_: gpus)
     file = tmp_path / "small.hip"
     file.write_text(
         "#include <hip/hip_runtime.h>\n"
