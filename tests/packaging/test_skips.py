@@ -32,7 +32,7 @@ def test_a_skip_that_is_not_listed_fails_the_run_and_is_named(
             "pytest",
             "-q",
             "--allowed-skips",
-            listed,
+            str(listed),
             *processes,
             "test_some.py",
         ]

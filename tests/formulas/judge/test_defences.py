@@ -378,6 +378,8 @@ def test_a_kernel_whose_work_depends_on_the_order_of_waves_may_take_longer(
 def test_a_time_that_no_device_can_reach_is_refused() -> None:
     device = find_device("mi300x")
     peak = device.l2_bytes_per_s or device.hbm_bytes_per_s
+    assert peak is not None
+    assert device.flops_fp32 is not None
     assert impossible(1000.0, int(peak * 1e-6), 0.0, device) is None
     assert "GB/s at most" in str(impossible(1000.0, int(peak * 1.2e-6), 0.0, device))
     assert "TFLOP/s" in str(impossible(1000.0, 0, device.flops_fp32 * 1.2e-6, device))

@@ -146,7 +146,8 @@ def test_what_is_no_object_is_refused(data: object) -> None:
 def test_memory_of_one_line_is_a_list(fake: ModuleType) -> None:
     report = fake.profile("/a.hip", TEXT)
     row = report["kernels"][0]["lines"][0]
-    for memory in ([], row["memory"], row["memory"] * 2):
+    lists: list[list[object]] = [[], row["memory"], row["memory"] * 2]
+    for memory in lists:
         row["memory"] = memory
         read = read_report(report)
         assert len(read.kernels[0].lines[0].memory) == len(memory)
