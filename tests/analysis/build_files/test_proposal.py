@@ -85,6 +85,7 @@ def test_cmake_is_configured_with_hipcc(tmp_path: Path, toolchain: Toolchain) ->
     (tmp_path / "CMakeLists.txt").write_text(
         "project(wave CXX)\nset(APP ${PROJECT_NAME}-app)\nadd_executable(${APP} main.cpp)  # add_executable(no)\n"
     )
+    (tmp_path / "main.cpp").write_text(MAIN)
     build, run = lines(tmp_path, toolchain)
     assert "-DCMAKE_CXX_COMPILER=hipcc" in build
     assert "--target wave-app" in build

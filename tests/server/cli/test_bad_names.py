@@ -49,8 +49,10 @@ def test_a_name_without_a_file_is_bad_input(folder: Path, words: tuple[str, ...]
 
 
 def test_settings_that_are_a_folder_are_left_there(folder: Path) -> None:
+    (folder / "a.hip").write_text("#include <hip/hip_runtime.h>\nint main() {}\n")
+    (folder / "pipe.hip").unlink()
     (folder / "hipscope.toml").mkdir()
-    done = CliRunner().invoke(app, ["init", "--force", "."])
+    done = CliRunner().invoke(app, ["init", "--force", "--untried", "."])
     assert done.exit_code == 2
     assert "Is a directory" in done.output
 

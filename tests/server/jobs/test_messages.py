@@ -80,7 +80,7 @@ def test_a_request_that_does_not_parse_names_the_field(line: Any, field: str, to
         ('{"type": "progress", "message": "x"}', "fraction", "key `fraction` is missing"),
         ('{"type": "error", "exit_code": 2}', "message", "key `message` is missing"),
         ('{"type": "error", "message": "x", "exit_code": null}', "exit_code", "got null"),
-        ('{"type": "song"}', "type", "expected progress or result or error, got 'song'"),
+        ('{"type": "song"}', "type", "expected progress or inspected or result or error, got 'song'"),
         ("{}", "type", "got None"),
         ("[1]", "type", "got None"),
         ("PASS", "", "not a line of JSON"),

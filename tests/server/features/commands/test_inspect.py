@@ -67,7 +67,7 @@ async def test_a_save_without_profiles_notes_what_is_saved(client: Editor) -> No
 async def test_nothing_is_built_for_notes_in_a_folder_that_nobody_allowed(tmp_path: Path) -> None:
     client = make_client()
     await client.start_io(*COMMAND, env={**ENVIRONMENT, "XDG_STATE_HOME": str(tmp_path / "state")})
-    await start(client, "neovim_0.7", tmp_path, allowed=False)
+    await start(client, "neovim_0.7", tmp_path, allowed=False, waitsForCommands=True)
     client.open(NOTED)
     answer = await client.run(PROFILE)
     assert (answer["status"], client.marks) == ("failed", {})
