@@ -184,7 +184,8 @@ def test_recordings_leave_room_on_the_disk(run: Run, limit: int, recorded: int) 
     assert len(dispatches) == 2
     assert sum(d.complete for d in dispatches) == recorded
     for dispatch in dispatches[recorded:]:
-        assert dispatch.empty
+        assert dispatch.unusable
+        assert not dispatch.buffers, "nothing of its memory was recorded"
         assert dispatch.reason is not None
         assert dispatch.reason.startswith("not recorded: it may take 2097152 bytes on disk, earlier launches")
         assert dispatch.reason.endswith(f"of the {limit} that recordings may take")
@@ -242,7 +243,8 @@ def test_a_launch_that_uses_more_than_may_be_recorded_names_the_limit(run: Run) 
     )
     assert (ran.stdout, ran.stderr) == ("2 1\n", "")
     (dispatch,) = read_capture_set(ran.capture)
-    assert dispatch.empty
+    assert dispatch.unusable
+    assert not dispatch.buffers, "nothing of its memory was recorded"
     assert dispatch.reason is not None
     assert dispatch.reason.startswith("not recorded: the memory that the launch uses spans 8")
     assert dispatch.reason.endswith("accordo.max_bytes is 1048576")

@@ -130,8 +130,7 @@ def test_variants_are_ranked_on_the_launches_that_take_half_of_the_time(
     (only,) = kernel.dispatches
     launches = [replace(launch, id=n) for n in range(len(nanoseconds))]
     dispatches = tuple(
-        only.model_copy(update={"id": n, "start_ns": 0.0, "end_ns": float(time)})
-        for n, time in enumerate(nanoseconds)
+        only._replace(id=n, start_ns=0.0, end_ns=float(time)) for n, time in enumerate(nanoseconds)
     )
     known = kernel.model_copy(update={"counters": {"SQ_INSTS": 2e9}, "dispatches": dispatches})
     found = plan_part(DEVICE, launches, [known])
