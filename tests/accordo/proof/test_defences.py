@@ -71,10 +71,11 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
         RIGHT, RIGHT.replace("in order", "in (range(n) if rows == 1 else order)"), {},
     ),
     "more_dimensions": (RIGHT, RIGHT.replace("scale *", "(scale if rows == 1 else 1.0) *"), {}),
-    "other_sizes": (RIGHT, RIGHT.replace("i < n", "i < 48"), {}),
+    # Right in a launch beyond 16 bits, as `written_bytes_only` below: `grown` does not stop them.
+    "other_sizes": (RIGHT, RIGHT.replace("i < n", "i < (n if n > 65536 else 48)"), {}),
     "whole_workgroups": (RIGHT, RIGHT.replace("i < n", "i < n and n != 40"), {"workgroup": 20}),
     "inputs_untouched": (RIGHT, RIGHT.rstrip() + "; b[0][i] = 0.125\n", {}),
-    "written_bytes_only": (RIGHT, RIGHT + "    b[1][60] = 1.0\n", {}),
+    "written_bytes_only": (RIGHT, RIGHT + "    if n < 60: b[1][60] = 1.0\n", {}),
     "written_back": (RIGHT, RIGHT + "    b[1][60] = b[1][60]\n", {}),
     "larger_workgroups": (RIGHT, RIGHT.replace("scale *", "(scale if block <= 64 else 1.0) *"), {}),
     "not_finite_places": (
