@@ -67,7 +67,7 @@ __global__ void warps_of_32(const int* in, int* out) {
     for (int d = 16; d > 0; d /= 2) v += __shfl_down(v, d, 32);
     if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = v;  // PLANTED data-race
     if (threadIdx.x < 8) {
-        int s = sums[threadIdx.x];  // PLANTED data-race // PLANTED uninitialised-read
+        int s = sums[threadIdx.x];  // PLANTED data-race // PLANTED uninitialised-read // PLANTED wave-synchronous
         for (int d = 4; d > 0; d /= 2) s += __shfl_down(s, d, 8);
         if (threadIdx.x == 0) *out = s;
     }

@@ -16,9 +16,9 @@ __global__ void tree_without_barrier(int* out) {
     t[threadIdx.x] = out[threadIdx.x];
     __syncthreads();
     for (int s = 128; s > 0; s /= 2) {
-        if (threadIdx.x < s) t[threadIdx.x] += t[threadIdx.x + s];  // PLANTED data-race
+        if (threadIdx.x < s) t[threadIdx.x] += t[threadIdx.x + s];  // PLANTED data-race // PLANTED wave-synchronous
     }
-    out[threadIdx.x] = t[0];
+    out[threadIdx.x] = t[0];  // PLANTED wave-synchronous
 }
 __global__ void tile_reused_too_early(const int* in, int* out) {
     __shared__ int t[128];
@@ -105,7 +105,7 @@ __global__ void neighbour_wave(int* out) {
 __global__ void initialised_by_one_wave(int* out) {
     __shared__ int t;
     if (threadIdx.x == 0) t = 5;
-    out[threadIdx.x] = t;  // PLANTED data-race // PLANTED uninitialised-read
+    out[threadIdx.x] = t;  // PLANTED data-race // PLANTED uninitialised-read // PLANTED wave-synchronous
 }
 
 // ---- global memory ----
