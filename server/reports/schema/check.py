@@ -102,5 +102,5 @@ class CheckReport:
     faults: tuple[KernelStop, ...]
     program: Program
     failure: str | None
-    notes: tuple[CompileNote, ...] = ()
+    notes: tuple[CompileNote, ...]
     """What the text itself says is wrong: code that takes a wave for 32 lanes."""
