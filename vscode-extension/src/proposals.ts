@@ -45,15 +45,16 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
     });
     if (!answer.applied) return; // the server has said why
     await this.#end(proposal);
-    await revealChange(proposal);
+    await reveal(proposal);
   }
 
-  /** Forgets the proposal that is shown; no text changes. */
+  /** Forgets the proposal that is shown, and goes back to the text, which stays as it is. */
   async reject(): Promise<void> {
     const proposal = this.#shown();
     if (!proposal) return;
     await vscode.commands.executeCommand(SERVER_DISCARD, { id: proposal.id });
     await this.#end(proposal);
+    await reveal(proposal);
   }
 
   /** Opens the page with what was compared, what was never varied, and what it costs. */
@@ -116,8 +117,8 @@ function isOf(tab: vscode.Tab, id: string): boolean {
   return uri?.scheme === SCHEME && uri.path.startsWith(`/${id}/`);
 }
 
-/** Shows the first file of an accepted proposal with the first changed line selected. */
-async function revealChange(proposal: ProposalParams): Promise<void> {
+/** Shows the first file of a proposal that was decided on, at the line that it changes first. */
+async function reveal(proposal: ProposalParams): Promise<void> {
   const file = proposal.files[0];
   if (!file) return;
   const line = Number(/^@@ -\d+(?:,\d+)? \+(\d+)/m.exec(proposal.patch)?.[1] ?? 1) - 1;
