@@ -122,5 +122,5 @@ def _raise_failure(report: Report, *, shown: bool = False) -> None:
     if report.faults:
         lines = output.splitlines(keepends=True)
         output = "".join(line for line in lines if not line.startswith(_EMULATOR_SAYS))
-        why = why.partition(", ")[0] if shown else why
+        why = why.partition(", in workgroup")[0] if shown else why
     raise ProgramFailed(why, output=output)

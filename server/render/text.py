@@ -343,7 +343,9 @@ def _print_header(report: Report, console: Console) -> None:
     line += Text(f"  {report.tool}", "dim")
     console.print(line)
     code = report.program.exit_code
-    if report.captures or (code is None and report.source == "recorded"):
+    # The files of a program that was run for this report are no captures that somebody opened.
+    opened = bool(report.captures) and not report.program.command
+    if opened or (code is None and report.source == "recorded"):
         _print_captures(report, console)
         return
     console.print(
