@@ -71,9 +71,14 @@ def read_found(items: Sequence[FoundFile]) -> tuple[list[ReadFile], list[Capture
         notes = [note for r in recordings for note in r.notes]
         if all(r.is_empty() for r in recordings):
             notes.append("nothing is in it")
-        lines.append(CaptureFile(path=name, format=item.format, read=True, why="; ".join(notes) or None))
+        lines.append(CaptureFile(path=name, format=item.format, read=True, why=_joined(notes)))
         read.append(ReadFile(item, recordings))
     return read, lines
+
+
+def _joined(notes: Sequence[str]) -> str | None:
+    """Notes in one line: a name that a damaged file gives may hold line ends."""
+    return " ".join("; ".join(notes).split()) or None
 
 
 def one_line(error: BaseException) -> str:

@@ -182,7 +182,17 @@ async function mainJob() {
         await hoverMarkedLine(page);
       },
     ],
-    ["nothing outside this machine was asked for", () => assert.deepEqual(editor.outside, [])],
+    [
+      "nothing outside this machine was asked for",
+      () => {
+        // The name under which the editor's own service worker serves the files of its Markdown preview.
+        const served = /^https:\/\/[^/]+\.vscode-resource\.vscode-cdn\.net\//;
+        assert.deepEqual(
+          editor.outside.filter((url) => !served.test(url)),
+          [],
+        );
+      },
+    ],
   ]);
 }
 
