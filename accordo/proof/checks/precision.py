@@ -90,7 +90,12 @@ def biased(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, result: Repl
         was, now = (np.abs(segment.element.numbers(image[part])[touched]) for image in (ours, theirs))
         known = np.isfinite(was) & np.isfinite(now) & (was > 0)
         smaller, larger = int((now < was)[known].sum()), int((now > was)[known].sum())
-        if smaller >= _FEWEST_BIASED and smaller > known.sum() / 8 and larger * _ONE_SIDED < smaller:
+        if not _one_sided(smaller, larger, int(known.sum())):
+            continue
+        # Equal elements are one observation: where all inputs are the same, so is the sign of each difference.
+        pairs = np.unique(np.stack([was[known], now[known]]), axis=1)
+        fewer, more = int((pairs[1] < pairs[0]).sum()), int((pairs[1] > pairs[0]).sum())
+        if _one_sided(fewer, more, pairs.shape[1]):
             name = label(proof.reference.signature, buffer, segment)
             message = (
                 f"{name} is rounded toward zero: {smaller} of {int(known.sum())} elements are smaller than in the "
@@ -98,6 +103,11 @@ def biased(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, result: Repl
             )
             return [Mismatch(kind="less_precise", message=message, buffer=buffer.index, label=name)]
     return []
+
+
+def _one_sided(smaller: int, larger: int, of: int) -> bool:
+    """Whether so many smaller and larger elements, of all, are no rounding to the nearest."""
+    return smaller >= _FEWEST_BIASED and smaller > of / 8 and larger * _ONE_SIDED < smaller
 
 
 def _in_double_precision(
