@@ -1,4 +1,4 @@
-"""Draws modelled against measured kernel times, both on logarithmic scales, from the table in docs/accuracy.md.
+"""Draws modelled against measured kernel times, both on logarithmic scales, from the table in benchmarks/notes/accuracy.md.
 
 python benchmarks/accuracy_plot.py [--out docs/images/accuracy.svg]
 """
@@ -10,7 +10,7 @@ import math
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "accuracy.md"
+PAGE = Path(__file__).resolve().parents[1] / "benchmarks" / "notes" / "accuracy.md"
 SIDE, EDGE = 520, 60  # pixels of the square, and around it
 LOW, HIGH = 4.0, 3000.0  # microseconds
 COLOURS = ("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#b07aa1", "#9c755f", "#bab0ac")

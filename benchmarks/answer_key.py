@@ -1,4 +1,4 @@
-"""How right the diagnosis is on kernels that nobody here wrote: the table of docs/answer-key.md.
+"""How right the diagnosis is on kernels that nobody here wrote: the table of benchmarks/notes/answer_key.md.
 
 `benchmarks/answer_key.toml` says, per kernel, what an expert found to be its bottleneck from source and counters before
 the tool was asked. `record` profiles the programs and keeps their profiles; `judge` asks today's formulas about them
@@ -36,7 +36,7 @@ from hipscope.formulas.detect.registry import detect_all, diagnose, explain
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = Path(__file__).with_suffix(".toml")
-PAGE = ROOT / "docs" / "answer-key.md"
+PAGE = ROOT / "benchmarks" / "notes" / "answer_key.md"
 BEGIN, END = "<!-- begin: answer key -->\n", "<!-- end: answer key -->\n"
 HOT = 0.1  # a line with this part of the wave time deserves a word
 ENOUGH = 0.8
@@ -153,7 +153,7 @@ def main() -> int:
     recording = commands.add_parser("record", help="profile the programs of the key")
     recording.add_argument("sources", type=Path, help="the folder that holds the programs")
     judging = commands.add_parser("judge", help="compare what the formulas say with the key")
-    judging.add_argument("--update", action="store_true", help="write the tables into docs/answer-key.md")
+    judging.add_argument("--update", action="store_true", help="write the tables into benchmarks/notes/answer_key.md")
     for command in (recording, judging):
         command.add_argument("--results", type=Path, required=True, help="where the profiles are kept")
         command.add_argument("--only", default="", help="names of programs, with commas between")

@@ -3,7 +3,7 @@
 `pack` (here, after benchmarks.real_programs) puts each program with a verified edit into a folder twice, before and
 after. `build` (here or on the machine with the GPU) compiles both with nvcc and the headers in benchmarks/nvidia: what
 its own Makefile names, with its options. `time` (on the machine with the GPU, with nothing but Python and ncu)
-runs them under ncu and writes the kernel times. `table` prints the table of docs/real-programs.md.
+runs them under ncu and writes the kernel times. `table` prints the table of benchmarks/notes/real_programs.md.
 
     python -m benchmarks.edits_on_nvidia pack SOURCES --results DIRECTORY --to FOLDER
     python benchmarks/edits_on_nvidia.py build FOLDER [--arch sm_90] [--jobs 8]

@@ -24,7 +24,7 @@ from benchmarks.parallel import add_jobs, until_late
 from hipscope.emulator.devices import device_constants
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "accuracy.md"
+PAGE = HERE.parent / "benchmarks" / "notes" / "accuracy.md"
 DEVICE = "mi300a"
 FACTORS = (0.7, 0.85, 1.0, 1.2, 1.4)
 START = (0.7, 1.4)  # what the constants are multiplied by before the fit, in turn
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3, help="begin with this size, counted from 0")
     parser.add_argument("--seconds", type=float, default=8, help="leave sizes out that take longer")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
+    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-fit-") as folder:
         models = Models(Path(folder), jobs=options.jobs)

@@ -18,7 +18,7 @@ from benchmarks.modelled import Models, duration, put_between
 from hipscope.emulator.devices import device_table
 
 HERE = Path(__file__).resolve().parent / "microbenchmarks"
-PAGE = HERE.parent.parent / "docs" / "accuracy.md"
+PAGE = HERE.parent.parent / "benchmarks" / "notes" / "accuracy.md"
 CLOSE = 0.15
 
 # From the nanoseconds of a launch beyond those of an empty one, the units of its work and the clock in GHz.
@@ -39,7 +39,7 @@ UNITS: Mapping[str, Callable[[float, float, float], float]] = {
 def main() -> None:
     """Run the program and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
+    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-micro-") as folder:
         models = Models(Path(folder))

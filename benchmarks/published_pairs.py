@@ -21,7 +21,7 @@ from benchmarks.parallel import add_jobs, side_by_side
 from hipscope.emulator.devices import device_table
 
 HERE = Path(__file__).resolve().parent / "published_pairs"
-PAGE = HERE.parent.parent / "docs" / "accuracy.md"
+PAGE = HERE.parent.parent / "benchmarks" / "notes" / "accuracy.md"
 SAME = 1.03
 CLOSE = 0.25
 SECONDS = 1800
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--program", action="append", help="only pairs of this program (may be repeated)")
     parser.add_argument("--device", action="append", help="only pairs of this device (may be repeated)")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/accuracy.md")
+    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
     options = parser.parse_args()
     chosen = {
         name: row

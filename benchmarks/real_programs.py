@@ -1,4 +1,4 @@
-"""What hipscope does for programs of others: the table of docs/real-programs.md.
+"""What hipscope does for programs of others: the table of benchmarks/notes/real_programs.md.
 
 Takes a folder with public sources and the table beside this file (program, folder, build, run, small and large
 arguments, the text by which the program says that its result is right). Each program is copied, profiled, optimized,
@@ -31,7 +31,7 @@ from hipscope.analysis.system.process import run_process
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
-PAGE = ROOT / "docs" / "real-programs.md"
+PAGE = ROOT / "benchmarks" / "notes" / "real_programs.md"
 BEGIN, END = "<!-- begin: real programs -->\n", "<!-- end: real programs -->\n"
 _HEADS = (
     "program", "own check", "findings", "of roof", "before", "edit", "promised", "kernel", "program", "own check after",
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument(
         "--before", type=Path, help="the results of an earlier version: a column of its edits"
     )
-    parser.add_argument("--update", action="store_true", help="write the table into docs/real-programs.md")
+    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/real_programs.md")
     options = parser.parse_args()
     names = set(filter(None, options.only.split(",")))
     programs = [p for p in read_table(options.programs) if not names or p.name in names]

@@ -3,7 +3,7 @@
 For each example that a recipe answers: the wall-clock time and the processor time (all processes and threads) of the
 whole way, each over what one plain compile of the example's device code takes, measured before and after in the same
 run. Twice: *prepared*, as in an editor, which has prepared the needs of rewrites before the request, and *cold*,
-after nothing but a profile. With `--update` the table goes into docs/rewrites.md. Run it on a machine that does nothing
+after nothing but a profile. With `--update` the table goes into benchmarks/notes/rewrites.md. Run it on a machine that does nothing
 else.
 """
 
@@ -31,7 +31,7 @@ from hipscope.formulas.optimize.prepared_cache import prepare_project
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "rewrites.md"
+PAGE = ROOT / "benchmarks" / "notes" / "rewrites.md"
 EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.hip") if "hipscope: expect" in p.read_text())
 BEGIN, END = "<!-- begin: rewrite speed -->\n", "<!-- end: rewrite speed -->\n"
 
@@ -68,7 +68,7 @@ class Row:
 def main() -> int:
     """Measure, print, and on request write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/rewrites.md")
+    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/rewrites.md")
     parser.add_argument("--only", default="", help="examples whose name contains this")
     options = parser.parse_args()
     lines = []

@@ -1,4 +1,4 @@
-"""What rewrites bring on the examples, and how long "optimize" takes: the table of docs/rewrites.md.
+"""What rewrites bring on the examples, and how long "optimize" takes: the table of benchmarks/notes/rewrites.md.
 
 For each example with a finding, by recipe and by a language model whose answer is a stored kernel
 (tests/formulas/propose/llm/answers, sent over a loopback server): the recipe that won, the metric that had to move
@@ -30,7 +30,7 @@ from hipscope.formulas.detect.registry import find_formula
 from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, optimize_project
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "rewrites.md"
+PAGE = ROOT / "benchmarks" / "notes" / "rewrites.md"
 EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.hip") if "hipscope: expect" in p.read_text())
 BEGIN, END = "<!-- begin: rewrites -->\n", "<!-- end: rewrites -->\n"
 
@@ -38,7 +38,7 @@ BEGIN, END = "<!-- begin: rewrites -->\n", "<!-- end: rewrites -->\n"
 def main() -> int:
     """Measure, print, and on request write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/rewrites.md")
+    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/rewrites.md")
     parser.add_argument("--only", default="", help="examples whose name contains this")
     options = parser.parse_args()
     text = "\n".join(table([e for e in EXAMPLES if options.only in e.name])) + "\n"

@@ -25,7 +25,7 @@ from hipscope.emulator.devices import switches, uncertain_constants
 from hipscope.emulator.raw import RawDispatch
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "accuracy.md"
+PAGE = HERE.parent / "benchmarks" / "notes" / "accuracy.md"
 DECIDES = 0.05
 
 
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="leave kernels out that take longer")
     parser.add_argument("--constant", action="append", help="only this one (may be repeated)")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the tables into docs/accuracy.md")
+    parser.add_argument("--update", action="store_true", help="write the tables into benchmarks/notes/accuracy.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-sensitivity-") as folder:
         models = Models(Path(folder), jobs=options.jobs)

@@ -1,4 +1,4 @@
-"""`hipscope compare`: two saved profiles, captures or git revisions, kernel by kernel; a gate with `--fail-on`."""
+"""`hipscope compare`: two programs, saved profiles, captures or git revisions, by kernel; a gate with `--fail-on`."""
 
 from __future__ import annotations
 
@@ -50,9 +50,14 @@ def add(app: typer.Typer) -> None:
 def compare(
     context: typer.Context,
     base: Annotated[
-        str, typer.Argument(metavar="BASE", help="A saved profile (JSON), a capture, or a git revision.")
+        str,
+        typer.Argument(
+            metavar="BASE", help="A program, a saved profile (JSON), a capture, or a git revision."
+        ),
     ],
-    head: Annotated[str, typer.Argument(metavar="HEAD", help="What it is compared with, of the same kind.")],
+    head: Annotated[
+        str, typer.Argument(metavar="HEAD", help="What it is compared with; a revision only with another.")
+    ],
     programs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -74,7 +79,7 @@ def compare(
     format: FormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
-    """Compare two profiles, or the programs of two git revisions."""
+    """Compare two programs or profiles, or the programs of two git revisions."""
     with failures_reported():
         check_output(output, [Path(base), Path(head)])
         from hipscope.analysis.run import Run
@@ -86,10 +91,11 @@ def compare(
         limits = read_limits(fail_on)
         with stop_asked() as cancel, progress_shown() as progress:
             run = Run(cancel, progress, SourceTexts())
+            asked = _Asked(program_arguments(context), backend.value, device)
             if not programs and any(Path(side).exists() for side in (base, head)):
-                pairs = _of_files(Path(base), Path(head), run)
+                sides = [_of_path(Path(side), asked, run) for side in (base, head)]
+                pairs = [_compared(Path(head).name, *sides)]
             else:
-                asked = _Asked(program_arguments(context), backend.value, device)
                 pairs = _of_revisions((base, head), programs or ["."], asked, run)
         compared = tuple(program for program, _ in pairs)
         kinds = {kind for _, kind in pairs if kind is not None}
@@ -106,21 +112,25 @@ def compare(
             raise typer.Exit(LIMIT_PASSED if report.passed_limits else 4)
 
 
-def _of_files(base: Path, head: Path, run: Run) -> list[tuple[ComparedProgram, Provenance | None]]:
-    """The comparison of two saved profiles or captures. Raises HipscopeError."""
+def _of_path(path: Path, asked: _Asked, run: Run) -> Report:
+    """The profile that a path is, or that of the program that it is. Raises HipscopeError."""
     from hipscope.analysis.errors import UsageError
-    from hipscope.server.jobs.opening import OpenRequest, open_report
+    from hipscope.server.jobs.opening import OpenRequest, capture_kind, open_report
     from hipscope.server.reports.schema.profile import Report
 
-    reports = []
-    for path in (base, head):
-        opened = open_report(OpenRequest((path,), (Path.cwd(),)), run).report
-        if not isinstance(opened, Report):
-            raise UsageError(
-                f"{path} is not a profile", "compare takes what `hipscope profile -o` saved, or captures"
-            )
-        reports.append(opened)
-    return [_compared(head.name, *reports)]
+    if not path.exists():
+        raise UsageError(
+            f"{path}: no such file or directory", "git revisions are compared with each other only"
+        )
+    if capture_kind(path) is None and not path.name.endswith(".json"):
+        return _profile(path, asked, run)
+    opened = open_report(OpenRequest((path,), (Path.cwd(),)), run).report
+    if not isinstance(opened, Report):
+        raise UsageError(
+            f"{path} is not a profile",
+            "compare takes what `hipscope profile -o` saved, captures, or programs",
+        )
+    return opened
 
 
 def _of_revisions(

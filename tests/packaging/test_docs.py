@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "benchmarks" / "notes").glob("*.md")),
     ROOT / "emulator/native/README.md",
 ]
 LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(#[^)]*)?\)")
@@ -41,6 +42,45 @@ def test_where_answers_thirty_questions() -> None:
         if line.startswith("| ")
     ]
     assert len(rows) - 2 >= 30
+
+
+def test_every_recipe_has_its_row() -> None:
+    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    notes = (
+        (ROOT / "benchmarks" / "notes" / "rewrites.md").read_text(encoding="utf-8").partition("## Launch")[0]
+    )
+    assert sorted(rows) == sorted(re.findall(r"^\| `(\w+)` \|", notes, re.MULTILINE))
+
+
+# Pages that a user reads from top to bottom. References (the command line, settings, metrics) are looked into.
+READ_THROUGH = [
+    "accuracy",
+    "answer-key",
+    "benches",
+    "ci",
+    "editors",
+    "faq",
+    "glossary",
+    "gpu-captures",
+    "how-it-works",
+    "llm",
+    "mutations",
+    "public-projects",
+    "real-programs",
+    "recipes",
+    "resources",
+    "rewrites",
+    "schemas",
+    "troubleshooting",
+    "tutorial",
+    "where",
+]
+
+
+@pytest.mark.parametrize("name", READ_THROUGH)
+def test_a_page_is_short_enough_to_be_read(name: str) -> None:
+    assert len((ROOT / "docs" / f"{name}.md").read_bytes()) <= 8 * 1024
 
 
 # Where a reader meets the words of the field first.

@@ -134,3 +134,20 @@ def test_two_revisions_are_profiled_and_a_program_that_fails_leaves_the_others(
     assert "STEPS" in broken["failed"]
     assert [p["kernel"] for p in found["passed_limits"]] == ["scale"]
     assert sorted(path.name for path in (folder / ".git").iterdir()) == before
+
+
+def test_programs_are_profiled_and_compared_with_each_other_and_with_saved_profiles(cli: Cli) -> None:
+    for name, steps in (("short.hip", "4"), ("long.hip", "20000")):
+        (cli.folder / name).write_text(KERNEL.replace("STEPS", steps))
+    saved = cli("profile", "short.hip", "--backend", "emulator", "--format", "json", "-o", "short.json")
+    assert saved.code == 0, saved.stderr
+    emulated = ("--backend", "emulator", "--format", "json")
+    of_two = cli("compare", "short.hip", "long.hip", *emulated)
+    with_saved = cli("compare", "short.json", "long.hip", *emulated)
+    for done in (of_two, with_saved):
+        assert done.code == 0, done.stderr
+        (kernel,) = json.loads(done.stdout)["programs"][0]["kernels"]
+        assert kernel["change"] > 1
+    wrong = cli("compare", "short.hip", "HEAD~1")
+    assert wrong.code == 2
+    assert "HEAD~1" in wrong.line
