@@ -55,27 +55,10 @@ def test_every_recipe_has_its_row() -> None:
 
 # Pages that a user reads from top to bottom. References (the command line, settings, metrics) are looked into.
 READ_THROUGH = [
-    "accuracy",
-    "answer-key",
-    "benches",
-    "ci",
-    "editors",
-    "faq",
-    "glossary",
-    "gpu-captures",
-    "how-it-works",
-    "llm",
-    "mutations",
-    "public-projects",
-    "real-programs",
-    "recipes",
-    "resources",
-    "rewrites",
-    "schemas",
-    "troubleshooting",
-    "tutorial",
-    "where",
-]
+    "accuracy", "answer-key", "benches", "ci", "editors", "faq", "glossary", "gpu-captures",
+    "how-it-works", "llm", "mutations", "public-projects", "real-programs", "recipes", "resources",
+    "rewrites", "schemas", "troubleshooting", "tutorial", "where",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", READ_THROUGH)
