@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-NoteCode = Literal["spills", "scratch", "launch-bounds", "lds", "wave-size"]
+from hipscope.emulator.sanitize import Defect
+
+NoteCode = Literal["spills", "scratch", "launch-bounds", "lds", "wave-size"] | Defect
 NoteSeverity = Literal["warning", "information"]
 
 

@@ -118,7 +118,8 @@ def optimize(  # one parameter per option of the command
         write_result(report, draw, format, output)
         kept = tasks.apply(edit) if apply and edit is not None else None
         if edit is not None and format is Format.TEXT:
-            from hipscope.server.render.text import listed, short_path
+            from hipscope.server.render.notes import short_path
+            from hipscope.server.render.text import listed
 
             files = listed(short_path(part.file) for part in edit.parts)
             originals = listed(short_path(str(path)) for path in kept or ())

@@ -5,7 +5,7 @@ Pushed, because results appear when a profile ends and not when the client asks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,8 @@ NOTE_SOURCE = "hipscope compile"
 WARNING_SHARE = 0.25
 INFORMATION_SHARE = 0.10
 
+_TEXT_ALONE = ("wave-size",)
+
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "fault": lsp.DiagnosticSeverity.Error,
@@ -59,6 +61,7 @@ def build(
     lines = split_lines(text)
     found = [_problem(p, lines, client) for p in problems]
     if marks is not None:
+        found += _defects(marks, lines, client)
         covered = set()
         for finding in marks.report.findings_in(marks.file):
             now = marks.lines.to_new(finding.line)
@@ -103,6 +106,13 @@ def build_notes(
 ) -> list[lsp.Diagnostic]:
     """What was seen of the code without a run, each with its line in the text as it is."""
     lines = split_lines(text)
+    shown = _notes(found, lines, client)
+    return sorted(shown, key=lambda d: (d.range.start.line, d.range.start.character))
+
+
+def _notes(
+    found: Iterable[tuple[int, CompileNote]], lines: Sequence[str], client: ClientSide
+) -> list[lsp.Diagnostic]:
     shown = []
     for number, note in found:
         kernel = note.kernel.rpartition("::")[2].partition("(")[0].partition("<")[0].split(" ")[-1]
@@ -132,7 +142,7 @@ def build_notes(
                 else None,
             )
         )
-    return sorted(shown, key=lambda d: (d.range.start.line, d.range.start.character))
+    return shown
 
 
 def severity(share: float | None) -> lsp.DiagnosticSeverity:
@@ -181,6 +191,20 @@ def publish_all(ls: HipServer) -> None:
     """Send everything again, as after a change of the settings."""
     for key in list(ls.published):
         publish_project(ls, key)
+
+
+def _defects(marks: Marks, lines: Sequence[str], client: ClientSide) -> list[lsp.Diagnostic]:
+    """What the profiled run showed to be wrong. What the text alone shows is published as soon as it compiles."""
+    rows = [
+        (now, note)
+        for note in marks.report.defects
+        if note.file == marks.file and note.code not in _TEXT_ALONE
+        if (now := marks.lines.to_new(note.line)) is not None
+    ]
+    shown = _notes(rows, lines, client)
+    for one in shown:
+        one.source = SOURCE
+    return shown
 
 
 def _finding(

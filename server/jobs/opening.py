@@ -100,11 +100,13 @@ def of_kernels(report: Report, name: str) -> Report:
         known = ", ".join(dict.fromkeys(base_name(k.name) for k in report.kernels[:8])) or "none"
         raise UsageError(f"no kernel {name!r} in this profile", f"its kernels: {known}")
     names = {k.mangled for k in kernels}
+    others = {base_name(k.name) for k in report.kernels} - {base_name(k.name) for k in kernels}
     return replace(
         report,
         kernels=kernels,
         findings=tuple(f for f in report.findings if f.mangled_names & names),
         diagnoses=tuple(d for d in report.diagnoses if d.mangled in names),
+        defects=tuple(d for d in report.defects if base_name(d.kernel) not in others),
     )
 
 

@@ -62,6 +62,8 @@ class TaskRequest:
 
 def profile(request: TaskRequest, run: Run) -> Report:
     """Build and profile; the `hipscope.profile/2` record. Raises HipscopeError."""
+    from hipscope.analysis.runs.kernel_defects import wave_defects
+
     project, run = _begin(request, run)
     others = other_files(project, run.texts)
     session = profile_project(project, run)
@@ -74,7 +76,10 @@ def profile(request: TaskRequest, run: Run) -> Report:
         request.backend or "auto",
     )
     config = project.config
-    report = profile_report(session.profile, config.formulas, config.min_share, run.texts, inputs)
+    notes = wave_defects(project, run)
+    report = profile_report(
+        session.profile, config.formulas, config.min_share, run.texts, inputs, notes=notes
+    )
     return replace(report, program=replace(report.program, build_note=project.build_note))
 
 
@@ -99,7 +104,7 @@ def prepare(request: TaskRequest, run: Run) -> Preparation:
 def check(request: TaskRequest, run: Run) -> CheckReport:
     """Build and run under the sanitizers; the `hipscope.check/1` record. Raises HipscopeError."""
     from hipscope.analysis.runs.check_project import ALIGNED_ACCESSES, check_project
-    from hipscope.analysis.runs.inspect_project import wave_notes
+    from hipscope.analysis.runs.kernel_defects import wave_defects
     from hipscope.server.reports.check_writer import check_report
 
     unknown = set(request.checks.split(",")) - {"all", *CHECKS}
@@ -107,8 +112,8 @@ def check(request: TaskRequest, run: Run) -> CheckReport:
         raise UsageError(f"there is no check `{min(unknown)}`", f"choose all, or some of {', '.join(CHECKS)}")
     project, run = _begin(request, run, device_flags=ALIGNED_ACCESSES)
     result = check_project(project, run, checks=request.checks)
-    notes = wave_notes(project, run) if request.checks == "all" else []
-    report = check_report(result, [note for note in notes if note.severity == "warning"], run.texts)
+    notes = wave_defects(project, run) if request.checks == "all" else []
+    report = check_report(result, notes, run.texts)
     return replace(report, program=replace(report.program, build_note=project.build_note))
 
 
@@ -141,6 +146,7 @@ def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = Non
 
     When `ended` is set, or at the time limit, the record has what was verified so far.
     """
+    from hipscope.analysis.runs.kernel_defects import kernel_defects, wave_defects
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
     from hipscope.formulas.optimize.search_end import SearchEnd
 
@@ -159,8 +165,17 @@ def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = Non
         stored_keys=request.stored_keys,
         end=end,
     )
-    report = optimize_report(optimize_project(project, run, options=options))
-    return replace(report, notes=(*filter(None, [project.build_note]), *report.notes))
+    result = optimize_project(project, run, options=options)
+    if result.edit is None:
+        defects, unknown = wave_defects(project, run), None
+    else:
+        run.say("checking the kernel as it is")
+        kernels = {result.kernel or "", *(gain.kernel for gain in result.kernels)}
+        defects, unknown = kernel_defects(project, kernels, run, run.until(end))
+    report = optimize_report(result, run.texts, defects)
+    return replace(
+        report, notes=(*filter(None, [project.build_note]), *report.notes, *filter(None, [unknown]))
+    )
 
 
 def prompt(request: TaskRequest, run: Run) -> PromptReport:

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.server.render.resources import print_note
-from hipscope.server.render.text import short_path
+from hipscope.server.render.notes import print_note, short_path
 from hipscope.server.reports.schema.check import CheckReport, CodePosition, DefectReport, DefectSite
 from hipscope.server.session.check_problems import second_place
 

@@ -41,11 +41,27 @@ def evidence(found: Optimization) -> str:
     """The whole page, in Markdown."""
     head = f"# {headline(found)}\n\n{title(found)}"
     change = f"## The change\n\n```diff\n{(found.diff or '').rstrip()}\n```"
-    parts = [head, change, to_markdown(list(_numbers(found)))]
+    parts = [head, *_defects(found), change, to_markdown(list(_numbers(found)))]
     if found.verdict is not None:
         parts.append(to_markdown(list(_proof(found, found.verdict))))
     parts += [to_markdown(blocks) for blocks in (list(_costs(found)), list(_others(found))) if blocks]
     return "\n\n".join(parts) + "\n"
+
+
+def defects_sentence(found: Optimization) -> str:
+    """`The kernel as it is has a defect: divergent-barrier on line 22.`; empty without one."""
+    if not found.defects:
+        return ""
+    named = ", ".join(dict.fromkeys(f"{note.code} on line {note.line}" for note in found.defects))
+    count = "a defect" if len(found.defects) == 1 else f"{len(found.defects)} defects"
+    return f"The kernel as it is has {count}, which the rewrite does not mend: {named}."
+
+
+def _defects(found: Optimization) -> Iterator[str]:
+    """What is wrong with the kernel whatever is made of it."""
+    if found.defects:
+        rows = (f"line {note.line}, {note.code}: {note.message}" for note in found.defects)
+        yield f"## Defects of the kernel as it is\n\n{_listed(rows)}"
 
 
 def _numbers(found: Optimization) -> Iterator[Block]:

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hipscope.analysis.source.kernel_definitions import instance_name
-from hipscope.server.render.text import short_path
-from hipscope.server.reports.schema.notes import CompileNote
+from hipscope.server.render.notes import print_note
 from hipscope.server.reports.schema.resources import KernelResources, ResourcesReport, SourceResources
 
 _HEADINGS = ("kernel", "VGPR", "AGPR", "SGPR", "spills", "scratch", "LDS", "waves", "limited by")
@@ -56,19 +55,6 @@ def _print_source(source: SourceResources, report: ResourcesReport, console: Con
     if source.left_out:
         console.print(Text(f"Left out: {source.left_out}.", "yellow"), soft_wrap=True)
     console.print()
-
-
-def print_note(note: CompileNote, console: Console) -> None:
-    """One note with its place, as compilers print theirs, and what would mend it."""
-    colour = "yellow" if note.severity == "warning" else "cyan"
-    column = f":{note.column}" if note.column else ""
-    text = Text(f"{short_path(note.file)}:{note.line}{column}: ") + Text(f"{note.code}: ", f"bold {colour}")
-    console.print(text + Text(note.message), soft_wrap=True)
-    for place in note.related:
-        console.print(Text(f"    {short_path(place.file)}:{place.line}: {place.message}", "dim"))
-    if note.fix is not None:
-        changes = ", ".join(f"`{change.text.strip(' ,')}`" for change in note.fix.changes)
-        console.print(Text(f"    fix: {note.fix.title}: {changes}", "green"))
 
 
 def _cells(kernel: KernelResources) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from rich.text import Text
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.explain import bound_words, evidence_values, gain_sentence, instances_sentence
+from hipscope.server.render.notes import print_defects, short_path
 from hipscope.server.render.words import (
     bar,
     borders,
@@ -88,6 +89,7 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
         )
     for kernel in shown:
         _print_hot_lines(kernel, report.short_name(kernel), console, texts)
+    print_defects(report.defects, "", console)
     _print_findings(report, console)
     _print_diagnoses(report, shown, console)
     _print_told(report, shown, console)
@@ -130,6 +132,7 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
             console.print(Text(_compiled(found), "dim"))
         for note in found.notes:
             console.print(Text(f"note: {note}", "dim"))
+        print_defects(found.defects, "", console)
         console.print(Text(f"\n{found.message or found.status.replace('_', ' ')}", "bold"))
         console.print("The file stays as it is.")
         return
@@ -146,6 +149,7 @@ def render_optimization(found: Optimization, console: Console, *, verbose: bool 
         console.print(Text(f"note: {note}", "dim"))
     if found.isolation == "limits":
         console.print(Text(f"note: {borders(found.isolation)}", "dim"))
+    print_defects(found.defects, ", with the edit as without it", console)
     if found.speedup is not None:
         _print_verdict(found, console)
 
@@ -291,14 +295,6 @@ def listed(words: Iterable[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *first, last = list(words) or [""]
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def short_path(path: str) -> str:
-    """A path relative to the working directory when it is inside it."""
-    try:
-        return str(Path(path).relative_to(Path.cwd().resolve()))
-    except ValueError:
-        return path
 
 
 def _print_captures(report: Report, console: Console) -> None:

@@ -7,11 +7,14 @@ value that was not recorded is null, never 0.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hipscope.analysis import profile as recorded
+from hipscope.analysis.inspection.barrier_lanes import divergent_barriers
+from hipscope.analysis.inspection.notes import SourceNote
 from hipscope.analysis.metrics.line_costs import LineCost, line_costs, user_frame
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.roofline import roofline
@@ -23,6 +26,7 @@ from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTex
 from hipscope.emulator.devices import time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
 from hipscope.formulas.detect.registry import diagnose, explain, find_formula, findings_and_hints
+from hipscope.server.reports.resources_writer import compile_note
 from hipscope.server.reports.schema.fields import record_of
 from hipscope.server.reports.schema.optimize import Edit, EditPart, Optimization
 from hipscope.server.reports.schema.profile import (
@@ -51,11 +55,12 @@ def profile_report(
     texts: SourceTexts,
     inputs: Inputs,
     copies: Mapping[str, str] | None = None,
+    notes: Iterable[SourceNote] = (),
 ) -> Report:
     """The whole profile, its kernels by time, with the findings of the chosen formulas.
 
     `texts` are those that the program was built from; `copies` name the files of a capture that hold some of them.
-    Columns are bytes of UTF-8 from 1, 0 where they are unknown.
+    `notes` are what is wrong in the text. Columns are bytes of UTF-8 from 1, 0 where they are unknown.
     """
     sources = _Sources(texts)
     total = sum(k.time_ns for k in profile.kernels)
@@ -68,6 +73,7 @@ def profile_report(
     )
     diagnoses = (*map(finding_record, told), *finding_records(hints))
     faults = tuple(_fault(f) for f in profile.faults)
+    defects = dict.fromkeys([*notes, *(n for k in profile.kernels for n in divergent_barriers(k, texts))])
     files = {row.file for k in kernels for row in k.lines}
     files |= {k.file for k in kernels if k.file}
     files |= {f.file for f in findings if f.file} | {f.file for f in faults if f.file}
@@ -86,6 +92,7 @@ def profile_report(
         sources={file: digest for file in sorted(files) if (digest := texts.digest(file))},
         inputs=inputs,
         copies=copies or {},
+        defects=tuple(compile_note(replace(n, file=real(n.file)), texts) for n in defects),
     )
 
 
@@ -118,8 +125,10 @@ def finding_record(finding: formulas_base.Finding, others: Sequence[formulas_bas
     )
 
 
-def optimize_report(result: OptimizeResult) -> Optimization:
-    """The outcome of an optimization, its edit included when it was verified."""
+def optimize_report(
+    result: OptimizeResult, texts: SourceTexts, defects: Iterable[SourceNote] = ()
+) -> Optimization:
+    """The outcome of an optimization, with its edit when it was verified, and the defects of the kernel as it is."""
     edit = result.edit
     return record_of(
         Optimization,
@@ -127,6 +136,7 @@ def optimize_report(result: OptimizeResult) -> Optimization:
         findings=finding_records(result.findings),
         file=real(result.file) if result.file else None,
         edit=_edit_record(edit) if edit else None,
+        defects=tuple(compile_note(replace(n, file=real(n.file)), texts) for n in defects),
     )
 
 

@@ -269,6 +269,7 @@ def profile(file: str, text: str) -> Object:
         "parts": [],
         "notes": [],
         "copies": {},
+        "defects": [],
     }
 
 
@@ -422,6 +423,7 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "ended": None,
         "compiles": 0,
         "replays": 0,
+        "defects": [],
     }
     if "// worker: refuse" in text or start < 0:
         attempt: Object = {

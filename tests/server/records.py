@@ -47,6 +47,7 @@ _OPTIMIZATION = Optimization(
     ended=None,
     compiles=0,
     replays=0,
+    defects=(),
 )
 
 

@@ -85,7 +85,7 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
   async #ask(proposal: ProposalParams): Promise<void> {
     const [accept, evidence, reject] = ["Accept", "Show Evidence", "Reject"];
     const chosen = await vscode.window.showInformationMessage(
-      `${proposal.headline}. ${proposal.title}.`,
+      `${proposal.headline}. ${proposal.title}. ${proposal.defects}`.trimEnd(),
       accept,
       evidence,
       reject,

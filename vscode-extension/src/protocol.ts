@@ -63,6 +63,7 @@ export interface ProposalParams {
   readonly title: string;
   /** How fast, measured or modelled, of which kernel. */
   readonly headline: string;
+  readonly defects: string;
   readonly files: readonly { readonly uri: string; readonly text: string }[];
   readonly patch: string;
   /** Markdown: what was compared, what was never varied, numbers before and after, other attempts. */

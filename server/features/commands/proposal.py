@@ -17,7 +17,7 @@ from pygls.uris import from_fs_path
 from hipscope.analysis.system.directories import state_directory, write_atomically
 from hipscope.server.edit.workspace_edit import DocumentText, StaleEdit, edited_text, workspace_edit
 from hipscope.server.features.commands.profile import profile
-from hipscope.server.render.proposal import evidence, headline, title
+from hipscope.server.render.proposal import defects_sentence, evidence, headline, title
 from hipscope.server.reports.schema.optimize import EditPart, Optimization
 from hipscope.server.session.language_server import HipServer
 from hipscope.server.session.project_job import Answer, Show
@@ -65,6 +65,7 @@ def describe(ls: HipServer, proposal: PendingRewrite) -> dict[str, object]:
         "fits": proposal.fits(ls.text),
         "files": files,
         "patch": found.diff or "",
+        "defects": defects_sentence(found),
         "evidence": evidence(found),
     }
 
@@ -120,7 +121,8 @@ def discard(ls: HipServer, identifier: str) -> Answer:
 async def _ask(ls: HipServer, proposal: PendingRewrite, show: Show) -> None:
     """Ask what to do with a proposal until the user has decided; one without an answer is kept."""
     actions = [APPLY_ACTION, SHOW_ACTION, DISCARD_ACTION]
-    message = f"hipscope: verified: {_sentence(proposal.found)}. {title(proposal.found)}."
+    message = f"hipscope: verified: {_sentence(proposal.found)}. {title(proposal.found)}. "
+    message = (message + defects_sentence(proposal.found)).rstrip()
     while True:
         question = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Info,

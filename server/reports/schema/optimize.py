@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import Finding, Provenance
 from hipscope.server.reports.schema.verdict import Isolation, Verdict
 
@@ -145,6 +146,8 @@ class Optimization:
     ended: str | None
     compiles: int
     replays: int
+    defects: tuple[CompileNote, ...]
+    """What is wrong with the kernel as it is: what the sanitizers report, and code that takes a wave for 32 lanes."""
 
     @property
     def provenance(self) -> Provenance | None:

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 from hipscope.analysis.source.kernel_definitions import base_name, instance_name, signature_without_result
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.process import signal_name
+from hipscope.server.reports.schema.notes import CompileNote
 
 PROFILE_SCHEMA = "hipscope.profile/2"
 Provenance = Literal["measured", "modelled"]
@@ -412,6 +413,7 @@ class Report:
     profiled text. `inputs` are all that it is of. `warnings`: what is odd about the results that came to the host.
     `captures` are the files that an opened capture was read from, or not, `parts` its runs, processes and GPUs where
     there are several, `notes` what was decided on the way, `copies` its files that hold a source as it was profiled.
+    `defects` are what is wrong with the kernels: seen in their text, or of their lanes in this run.
     """
 
     TAG: ClassVar = ("schema", PROFILE_SCHEMA)
@@ -434,6 +436,7 @@ class Report:
     parts: tuple[RunPart, ...]
     notes: tuple[str, ...]
     copies: Mapping[str, str]
+    defects: tuple[CompileNote, ...]
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""

@@ -17,6 +17,7 @@ from hipscope.server.features.diagnostics import ClientSide
 from hipscope.server.render.blocks import to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel
 from hipscope.server.reports.report_reader import read_report
+from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import Evidence, Report
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem
@@ -131,6 +132,21 @@ def test_a_change_outside_of_kernels_makes_all_stale_and_one_inside_its_own(
     typed = Marks(read_report(fake.profile(marks.file, text)), marks.file, text, text.replace(old, new))
     transpose, copy = typed.report.kernels
     assert (typed.is_stale(transpose), typed.is_stale(copy)) == stale
+
+
+def test_what_a_profiled_run_shows_to_be_wrong_is_a_warning_on_its_line(marks: Marks) -> None:
+    def noted(code: str) -> CompileNote:
+        return CompileNote(
+            code, "warning", "some waves reach it in part", "transpose", marks.file, HOT + 1, ByteColumn(0),
+            ByteColumn(0), (), None, "",
+        )  # fmt: skip
+
+    report = replace(marks.report, defects=(noted("divergent-barrier"), noted("wave-size")))
+    found = [d for d in shown(replace(marks, report=report)) if d.message == "some waves reach it in part"]
+    # What the text alone shows was published when it compiled.
+    assert [(d.code, d.severity, d.range.start.line) for d in found] == [
+        ("divergent-barrier", lsp.DiagnosticSeverity.Warning, HOT)
+    ]
 
 
 def test_a_finding_without_a_line_is_shown_nowhere(marks: Marks) -> None:

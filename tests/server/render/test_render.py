@@ -10,7 +10,9 @@ from rich.console import Console
 
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
+from hipscope.server.render.proposal import defects_sentence, evidence
 from hipscope.server.render.text import heat_strip, listed, render_optimization, render_profile
+from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.optimize import KernelGain
 from hipscope.server.reports.schema.profile import Fault, Report
 from tests.server.records import attempt, optimization
@@ -237,3 +239,26 @@ def test_an_uncertain_wait_is_marked(report: Report) -> None:
 
 def test_words_are_listed_however_many_there_are() -> None:
     assert [listed(iter(words)) for words in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
+
+
+DEFECT = CompileNote(
+    "divergent-barrier", "warning", "32 of the 64 lanes of the wave do not reach this barrier", "transpose",
+    "/project/transpose.hip", 4, ByteColumn(3), ByteColumn(0), (), None, "",
+)  # fmt: skip
+
+
+def test_defects_stand_in_a_profile_and_beside_each_edit(report: Report) -> None:
+    words = "/project/transpose.hip:4:3: divergent-barrier: 32 of the 64 lanes"
+    assert words in printed(replace(report, defects=(DEFECT,)), 200)
+    assert "defect" not in printed(report)
+    found = optimization(
+        status="verified", diff="", speedup=2.0, kernel="transpose(float*, int)", defects=(DEFECT,)
+    )
+    console = Console(file=io.StringIO(), width=200, no_color=True, highlight=False)
+    render_optimization(found, console)
+    assert isinstance(console.file, io.StringIO)
+    assert words in console.file.getvalue()
+    assert "line 4, divergent-barrier: 32 of the 64" in evidence(found)
+    assert defects_sentence(found).endswith("does not mend: divergent-barrier on line 4.")
+    assert "Defects" not in evidence(replace(found, defects=()))
+    assert not defects_sentence(replace(found, defects=()))
