@@ -309,7 +309,7 @@ def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str
     number = waves(kernel) or 0.0
     dependent, wasted = addressed_by_loads(kernel), wasteful_loads(kernel)
     roof = roofline(kernel, profile.device, profile.provenance)
-    streaming = roof.bound == "memory"
+    streaming = roof.bound == "memory" and _memory_is_busy(kernel)
     full = (roof.memory_fraction or 0.0) >= AT_THE_ROOF * THRESHOLDS["memoryAccess.reachable_bandwidth"]
     loads = Counter(_line(i) for i in kernel.instructions if i.hits and _is_load(i))  # many: an unrolled loop
 
@@ -320,7 +320,7 @@ def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str
             return "start" if rounds < _AGAIN and _is_argument(instruction) else "uniform loads"
         if is_fence(instruction):
             return "fences"
-        if is_synchronising(instruction):
+        if is_synchronising(instruction) and rounds >= THRESHOLDS["spinning.rounds"]:
             return "polling"
         narrow = pattern is not None and pattern.bytes_per_lane <= _NARROW and not full
         if "_store" in mnemonic(instruction):
@@ -344,6 +344,12 @@ def _load_cause(profile: Profile, kernel: Kernel) -> Callable[[Instruction], str
     return cause
 
 
+def _memory_is_busy(kernel: Kernel) -> bool:
+    """Whether memory works as fast as it can while the waves run; not where a model says that it has room."""
+    busy = max((kernel.busy[unit] for unit in _MEMORY if unit in kernel.busy), default=None)
+    return busy is None or busy >= AT_THE_ROOF * (1 - min(1.0, kernel.busy.get("launch", 0.0)))
+
+
 def _is_load(instruction: Instruction) -> bool:
     pattern = instruction.memory
     return pattern is not None and pattern.space == "global" and pattern.kind == "load"
@@ -359,6 +365,7 @@ def _asked(pattern: MemoryPattern) -> float:
     return pattern.lines_used / pattern.distinct_lines if pattern.distinct_lines else 0.0
 
 
+_MEMORY = ("hbm", "mall")
 _ARGUMENTS = tuple(f"s[{n}:{n + 1}]" for n in range(0, 12, 2))  # where a wave finds what it was launched with
 _AGAIN = 1.5  # times per wave: an argument is loaded once
 AT_THE_ROOF = 0.85  # of what the device reaches: "within 15 % of a roof"

@@ -5,6 +5,7 @@ Writes to a rich console, which drops colours and keeps the drawing when it is n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -57,6 +58,9 @@ _RESOURCES = {
 }
 _CAUSES = "diagnoseOnly"  # the formula that says what hot lines without a finding do
 _HELPS = ". What helps: "  # between causes and remedies of a line, as diagnoseOnly words it
+_CAUSED = " of the wave time: "  # between a line's share and its causes
+_PART_OF_LINE = re.compile(r" \(\d+%\)$")  # behind each cause
+_HOT_LINE = 0.1  # of its kernel's wave time: such a line stands in a finding or above them
 _TOLD = 8  # lines without a finding and hints, per kernel
 _NO_READER = frozenset({"no reader knows it", "JSON that no reader knows"})
 _NAMED = 4  # such files
@@ -90,7 +94,7 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
     for kernel in shown:
         _print_hot_lines(kernel, report.short_name(kernel), console, texts)
     print_defects(report.defects, "", console)
-    _print_findings(report, console)
+    _print_findings(report, shown, console)
     _print_diagnoses(report, shown, console)
     _print_told(report, shown, console)
     for fault, times in Counter(report.faults).items():
@@ -384,12 +388,37 @@ def _print_hot_lines(kernel: Kernel, name: str, console: Console, texts: SourceT
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def _print_findings(report: Report, console: Console) -> None:
+def _print_headline(words: str, report: Report, kernels: Sequence[Kernel], console: Console) -> None:
+    """How much was found, then each line of which no finding speaks although it takes a good part of its kernel."""
+    told = [
+        (k, [d for d in report.told_of(k) if d.formula == _CAUSES and d.share >= _HOT_LINE]) for k in kernels
+    ]
+    hot = [(k, sorted(rows, key=lambda d: -d.share)) for k, rows in told if rows]
+    beside = "" if not hot else ". Where the time goes:" if not report.findings else ", and beside them:"
+    console.print(
+        Text(f"\n{words}{beside or ('' if report.findings else '.')}", "bold" if report.findings else "")
+    )
+    for kernel, rows in hot:
+        for row in rows:
+            place = f"line {row.line}" if row.file == kernel.file else f"{Path(row.file).name}:{row.line}"
+            line = Text(
+                f"  {percent(row.share)} of {report.short_name(kernel)} is {place}: {_first_cause(row)}"
+            )
+            console.print(line)
+
+
+def _first_cause(told: Finding) -> str:
+    """`waits for the LDS`, of a line of `diagnoseOnly`: what its time goes into, without parts and remedies."""
+    causes = told.message.partition(_CAUSED)[2] or told.message
+    return "; ".join(_PART_OF_LINE.sub("", cause) for cause in causes.partition(_HELPS)[0].split("; "))
+
+
+def _print_findings(report: Report, kernels: Sequence[Kernel], console: Console) -> None:
     if not report.findings:
         if report.kernels:
-            console.print("\nNo formula has a finding.")
+            _print_headline("No formula has a finding", report, kernels, console)
         return
-    console.print(Text(f"\n{len(report.findings)} finding{'s' if len(report.findings) > 1 else ''}", "bold"))
+    _print_headline(plural(len(report.findings), "finding", "findings"), report, kernels, console)
     for finding in sorted(report.findings, key=lambda f: report.gpu_share(f) or 0.0, reverse=True):
         kernel = report.kernel(finding.mangled)
         name = report.short_name(kernel) if kernel is not None else ""

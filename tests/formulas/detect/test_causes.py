@@ -104,6 +104,24 @@ def test_narrow_loads_limit_a_kernel_of_memory_until_it_is_at_the_roof(part: flo
     assert line_causes(profile, kernel)[0].causes[0][0] == cause
 
 
+@pytest.mark.parametrize(("busy", "cause"), [(0.65, "first loads"), (0.75, "bandwidth")])
+def test_data_move_as_fast_as_memory_can_only_where_memory_is_that_busy(busy: float, cause: str) -> None:
+    load = waiting("global_load_dword v1, v0, s[0:1]", GLOBAL, memory=access("load"))
+    kernel = profile_of(load).kernels[0]
+    kernel = kernel.model_copy(
+        update={"bound_by": "mall", "busy": {"launch": 0.14, "hbm": 0.01, "mall": busy}}
+    )
+    profile = profile_of(load).model_copy(update={"kernels": (kernel,)})
+    assert line_causes(profile, kernel)[0].causes[0][0] == cause
+
+
+@pytest.mark.parametrize(("hits", "cause"), [(1, "first loads"), (50, "polling")])
+def test_a_volatile_load_that_is_made_once_looks_for_nobody(hits: int, cause: str) -> None:
+    load = waiting("global_load_dword v1, v0, s[0:1] sc0 sc1", GLOBAL, hits, access("load"))
+    profile = profile_of(load)
+    assert line_causes(profile, profile.kernels[0])[0].causes[0][0] == cause
+
+
 def test_a_line_that_waits_for_its_turn_is_told_what_it_issues_itself() -> None:
     profile = profile_of(
         waiting("v_div_fixup_f32 v1, v1, v2, v3", StallReason.ISSUE_CONTENTION),

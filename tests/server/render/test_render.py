@@ -262,3 +262,21 @@ def test_defects_stand_in_a_profile_and_beside_each_edit(report: Report) -> None
     assert defects_sentence(found).endswith("does not mend: divergent-barrier on line 4.")
     assert "Defects" not in evidence(replace(found, defects=()))
     assert not defects_sentence(replace(found, defects=()))
+
+
+@pytest.mark.parametrize("found", [True, False], ids=["beside findings", "without a finding"])
+def test_a_line_with_ten_per_cent_of_a_kernel_is_a_finding_or_in_the_headline(
+    report: Report, found: bool
+) -> None:
+    kernel, finding = report.kernels[0], report.findings[0]
+    told = replace(
+        finding, formula="diagnoseOnly", kernel=kernel.name, mangled=kernel.mangled, file=kernel.file or "", line=4,
+        share=0.3, message="takes 30% of the wave time: divides exactly, a dozen (71%); waits for the LDS (20%). "
+        "What helps: multiply; read early",
+    )  # fmt: skip
+    cool = replace(told, line=5, share=0.09)
+    shown = replace(report, findings=report.findings if found else (), diagnoses=(told, cool))
+    head, _, rest = printed(shown, 140).partition("finding")[2].partition("\n")
+    assert head == (", and beside them:" if found else ". Where the time goes:")
+    assert rest.startswith("  30 % of transpose is line 4: divides exactly, a dozen; waits for the LDS\n")
+    assert "9.0 % of" not in rest
