@@ -256,6 +256,13 @@ class LlmConfig(_Section):
             "Read answers piece by piece, which shows progress. Turn it off for a server that cannot send them so."
         ),
     )
+    steps: Literal["together", "apart"] = Field(
+        "together",
+        description=(
+            "Requests of an attempt: one for diagnosis, plan and kernel, or one for each. An attempt that mends an "
+            "earlier one is always one request."
+        ),
+    )
     sources: list[PromptSource] = Field(
         default_factory=lambda: list(get_args(PromptSource)),
         description="Which parts of the profile the prompt shows beside findings, launches and source text.",
@@ -271,6 +278,9 @@ class LlmConfig(_Section):
         2, description="How many different rewrites are asked for in one round."
     )
     max_attempts: Count = Field(6, description="How many answers are asked for, over all rounds.")
+    max_calls: Count | None = Field(
+        None, description="Requests to the model, over all rounds. Left out: as many as the attempts need."
+    )
     max_tokens: Count = Field(200_000, description="Tokens sent and received, over all rounds.")
     max_seconds: Positive = Field(
         900.0,
@@ -295,6 +305,10 @@ class LlmConfig(_Section):
         None, description="Stop as soon as a verified rewrite is this many times as fast."
     )
     timeout_s: Positive = Field(180.0, description="Seconds that one answer may take, retries included.")
+    idle_timeout_s: Positive = Field(
+        60.0,
+        description="Seconds without a further piece after which an answer that has begun counts as broken off.",
+    )
     retries: Size = Field(2, description="How often a request is repeated after a failure that may pass.")
 
 

@@ -25,7 +25,7 @@ from hipscope.formulas.detect.registry import detect_all, find_formula
 from hipscope.formulas.judge.bench import Bench, find_source, recorded_launches
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.propose.llm.answer_schema import Belief, load_dspy, messages
+from hipscope.formulas.propose.llm.answer_schema import Belief, load_dspy
 from hipscope.formulas.propose.llm.attempt_hints import direction
 from hipscope.formulas.propose.llm.attempts import (
     Conversation,
@@ -46,6 +46,7 @@ from hipscope.formulas.propose.llm.model_settings import (
     take_key,
     withhold_key,
 )
+from hipscope.formulas.propose.llm.program import Request, messages
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
 
 _MOST_HEADERS = 100
@@ -92,7 +93,8 @@ class ModelRewrites:
         money = f"{usage.cost:.4f} US dollars" if usage.cost is not None else "cost not known"
         trace = f"; trace: {self.trace}" if self.trace is not None else ""
         return (
-            f"{model}: {number} attempt{'s' if number != 1 else ''}, {usage.sent} tokens sent, "
+            f"{model}: {number} attempt{'s' if number != 1 else ''} in {usage.calls} request"
+            f"{'s' if usage.calls != 1 else ''}, {usage.sent} tokens sent, "
             f"{usage.received} received, {money}; ended because {self.outcome.stopped}{trace}"
         )
 
@@ -124,7 +126,7 @@ class ModelProposer:
         the budget is used up. Raises `ModelError` when the model cannot be asked at all, `Cancelled`, and `UsageError`
         when the report cannot be made small enough.
         """
-        if self._budget.attempts < 1 or self._budget.seconds <= 0:
+        if self._budget.attempts < 1 or self._budget.seconds <= 0 or self._budget.calls == 0:
             return None
         run, profile = run or bench.run, bench.session.profile
         kernel = profile.kernel(bench.name)
@@ -163,13 +165,14 @@ class ModelProposer:
             trace=trace,
             profile_bytes=directory_bytes(bench.session.run_dir),
         )
-        cost = self._budget.cost
+        cost, calls = self._budget.cost, self._budget.calls
         priced = cost is None or outcome.usage.cost is not None
         self._budget = Budget(
             attempts=self._budget.attempts - len(outcome.attempts) if priced else 0,
             tokens=self._budget.tokens - outcome.usage.tokens,
             seconds=self._budget.seconds - (time.monotonic() - started),
             cost=cost - (outcome.usage.cost or 0.0) if cost is not None else None,
+            calls=calls - outcome.usage.calls if calls is not None else None,
         )
         return ModelRewrites(outcome, judgements, trace.path)
 
@@ -237,10 +240,10 @@ def render_prompt(project: Project, kernel: str | None = None, run: Run | None =
         sources=config.sources,
         max_tokens=config.max_prompt_tokens,
         profile_bytes=directory_bytes(session.run_dir),
-        direction=direction([f.formula for f in findings], 0),
     )
+    request = Request(prompt.report, direction([f.formula for f in findings], 0))
     try:
-        return RenderedPrompt(prompt, tuple(messages(prompt.report)))
+        return RenderedPrompt(prompt, tuple(messages(request, config.steps)))
     except MissingTool:
         return RenderedPrompt(prompt, ())
 

@@ -1,21 +1,27 @@
-"""The text to the model and the form of its answer: the rules, the DSPy signature, and reading the answer.
+"""The rules for the model and the types of its answer: the kernel, and the beliefs behind it.
 
-Takes the text of an answer, gives the new kernel and the beliefs behind it. Importing this imports no LLM library;
+DSPy reads answers (`program`); here is what a kernel and a belief have to be. Importing this imports no LLM library;
 `load_dspy` does, once it is needed.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import logging
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    RootModel,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
 
 from hipscope.analysis.errors import MissingTool
 from hipscope.analysis.system.python_packages import install_extra
@@ -49,14 +55,12 @@ class Belief(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    finding: str = Field(description="number of the finding that the edit answers, such as F1, or 'none'")
-    edit: str = Field(description="what was changed, in a few words")
-    mechanism: str = Field(description="why the hardware gets faster by it")
-    metric: str = Field(description="name of a metric exactly as the report lists it")
-    direction: Literal["down", "up"] = Field(description="which way the metric moves")
-    expected_percent: float | None = Field(
-        None, description="by how many percent the metric changes, unsigned"
-    )
+    finding: str
+    edit: str
+    mechanism: str
+    metric: str
+    direction: Literal["down", "up"]
+    expected_percent: float | None = None
 
     @field_validator("finding", mode="before")
     @classmethod
@@ -77,13 +81,29 @@ class UnreadableAnswer(ValueError):
     """The answer holds no complete kernel; the message says what is wrong with it."""
 
 
-@dataclass(frozen=True)
-class Rewrite:
-    """What was read from an answer. `dropped_beliefs` counts those that could not be read."""
+class Beliefs(RootModel[tuple[Belief, ...]]):
+    """The beliefs of an answer. Rows that cannot be read are left out, so that they cost no attempt."""
 
-    kernel: str
-    beliefs: tuple[Belief, ...]
-    dropped_beliefs: int = 0
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, value: object) -> object:
+        rows = [value] if isinstance(value, dict | BaseModel) else value
+        return [read for row in rows if (read := _belief(row))] if isinstance(rows, list | tuple) else []
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The names and types of a belief, a third as long as the generated schema: each request holds it."""
+        fields: dict[str, JsonSchemaValue] = {name: {"type": "string"} for name in Belief.model_fields}
+        fields["direction"] = {"enum": ["down", "up"]}
+        fields["expected_percent"] = {"type": "number"}
+        return {"type": "array", "items": {"type": "object", "properties": fields}}
+
+
+def _belief(row: object) -> Belief | None:
+    try:
+        return Belief.model_validate(row)
+    except ValidationError:
+        return None
 
 
 def load_dspy() -> Any:
@@ -102,42 +122,6 @@ def load_dspy() -> Any:
     logging.getLogger("dspy").setLevel(logging.ERROR)
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     return dspy
-
-
-def rewrite_signature(dspy: Any) -> Any:
-    """The DSPy signature: `report` in, `kernel` and `beliefs` out."""
-    fields = {
-        "report": (str, dspy.InputField(desc="profile, findings and source text of the kernel")),
-        "kernel": (
-            str,
-            dspy.OutputField(desc="the complete new definition of the kernel in one ```cpp block"),
-        ),
-        "beliefs": (list[Belief], dspy.OutputField(desc="one belief for each edit")),
-    }
-    return dspy.Signature(fields, RULES)
-
-
-def messages(report: str) -> list[dict[str, str]]:
-    """Exactly what is sent for a report: the messages of one request. Raises `MissingTool` without DSPy."""
-    dspy = load_dspy()
-    listed: list[dict[str, str]] = adapter(dspy).format(rewrite_signature(dspy), [], {"report": report})
-    return listed
-
-
-def adapter(dspy: Any) -> Any:
-    """Fields between markers; one that is not answered so is not asked for a second time in another form."""
-    return dspy.ChatAdapter(use_json_adapter_fallback=False)
-
-
-def read_answer(text: str) -> Rewrite:
-    """The kernel and the beliefs of an answer, also of one that keeps to the form only roughly.
-
-    Raises `UnreadableAnswer`.
-    """
-    sections = _sections(text)
-    kernel = strip_fence(sections.get("kernel", text))
-    beliefs, dropped = _beliefs(sections.get("beliefs", ""))
-    return Rewrite(check_complete(kernel), beliefs, dropped)
 
 
 def strip_fence(text: str) -> str:
@@ -171,37 +155,4 @@ _FENCED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _OPENED = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*\n(?P<code>.*)", re.DOTALL | re.MULTILINE)
-_MARKER = re.compile(r"^[ \t]*\[\[ ?## ?(\w+) ?## ?\]\][ \t]*", re.MULTILINE)
 _NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
-
-
-def _sections(text: str) -> dict[str, str]:
-    """The text between DSPy's field markers, by field name; the first of each name counts."""
-    marks = list(_MARKER.finditer(text))
-    sections: dict[str, str] = {}
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    for mark, end in zip(marks, ends, strict=False):
-        sections.setdefault(mark[1], text[mark.end() : end].strip())
-    return sections
-
-
-def _beliefs(text: str) -> tuple[tuple[Belief, ...], int]:
-    start, end = text.find("["), text.rfind("]")
-    if start < 0 or end < start:
-        return (), 0
-    try:
-        rows = json.loads(text[start : end + 1])
-    except json.JSONDecodeError:
-        return (), 1
-    return valid_beliefs(rows if isinstance(rows, list) else [])
-
-
-def valid_beliefs(rows: Sequence[object]) -> tuple[tuple[Belief, ...], int]:
-    """The beliefs that can be read, and how many cannot."""
-    read: list[Belief] = []
-    for row in rows:
-        try:
-            read.append(Belief.model_validate(row))
-        except ValidationError:
-            continue
-    return tuple(read), len(rows) - len(read)

@@ -1,7 +1,8 @@
 """The loop: request, judge, report the outcome, request again from the best so far, up to the target or a budget.
 
 Takes what the report is about, a way to ask and a judge; gives the best verified rewrite and all attempts. It verifies
-nothing itself: only what the judge accepts counts.
+nothing itself: only what the judge accepts counts. This is `dspy.Refine` with the judge as reward; `program` says why
+it is not DSPy's own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.propose.candidate import Candidate
@@ -22,9 +24,13 @@ from hipscope.formulas.propose.llm.attempt_hints import direction
 from hipscope.formulas.propose.llm.beliefs import Alignment, BeliefTrace, CheckedBelief, align, check_beliefs
 from hipscope.formulas.propose.llm.client import Answer, ModelError, Usage
 from hipscope.formulas.propose.llm.model_settings import ModelSettings
-from hipscope.formulas.propose.llm.prompt import Note, Prompt, Subject, build_prompt
+from hipscope.formulas.propose.llm.program import Request, EarlierAttempt
+from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
+from hipscope.formulas.propose.llm.tokens import estimate_tokens
 
-_NOTES_SHOWN = 6
+_TURNS_SHOWN = 6
+_SHARE_OF_TURNS = 0.5  # of the tokens of a prompt
+_FORM_OF_A_TURN = 80  # markers and reminder
 _FACT_LENGTH = 600
 _SECRETS_OF_THE_JUDGE = re.compile(r"\b(seeds?|tolerances?|rtol|atol)\b", re.IGNORECASE)
 _NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -35,12 +41,12 @@ class Ask(Protocol):
 
     def __call__(
         self,
-        reports: Sequence[str],
+        requests: Sequence[Request],
         cancel: threading.Event | None = None,
         timeout: float | None = None,
         heard: Callable[[int], None] = ...,
     ) -> list[Answer | ModelError]:
-        """One answer or failure for each report; `heard` gets the number of characters so far."""
+        """One answer or failure for each request; `heard` gets the number of characters so far."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,11 @@ class Ruling:
     speedup: float | None = None
     before: Mapping[str, float] = field(default_factory=dict)
     after: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def reward(self) -> float:
+        """The verdict times the speed-up: what attempts are compared by, and what training makes larger."""
+        return (self.speedup or 1.0) if self.accepted else 0.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,7 @@ class ModelAttempt:
     direction: str
     candidate: Candidate | None = None
     kernel: str | None = None
+    diagnosis: str = ""
     failure: str | None = None
     ruling: Ruling | None = None
     beliefs: tuple[CheckedBelief, ...] = ()
@@ -172,7 +184,7 @@ class _Work:
         reason = self._over()
         while reason is None:
             prompts = self._prompts()
-            if self.usage.tokens + sum(p.tokens for _, p in prompts) > self.settings.budget.tokens:
+            if self.usage.tokens + sum(a.tokens for a in prompts) > self.settings.budget.tokens:
                 reason = f"the budget of {self.settings.budget.tokens} tokens does not allow another round"
                 break
             reason = self._round(prompts) or self._over()
@@ -193,6 +205,8 @@ class _Work:
             return f"the budget of {budget.tokens} tokens is used"
         if self.clock() >= self.ends:
             return f"the budget of {budget.seconds:g} s is used"
+        if budget.calls is not None and self.usage.calls >= budget.calls:
+            return f"all {budget.calls} requests are used"
         if budget.cost is not None and self.usage.cost is None:
             return (
                 "the price of this model is not known: set llm.price_in and llm.price_out, or no llm.max_cost"
@@ -201,53 +215,82 @@ class _Work:
             return f"the budget of {budget.cost:g} US dollars is used"
         return None
 
-    def _prompts(self) -> list[tuple[str, Prompt]]:
-        """The directions and reports of the next round."""
-        count = min(self.settings.candidates, self.settings.budget.attempts - len(self.attempts))
+    def _prompts(self) -> list[_Asked]:
+        """What the attempts of the next round are asked: the report, the earlier attempts, and a direction each."""
+        budget = self.settings.budget
+        count = min(self.settings.candidates, budget.attempts - len(self.attempts))
+        if budget.calls is not None:
+            count = min(count, budget.calls - self.usage.calls)
         formulas = [f.formula for f in self.subject.findings]
         first = len(self.attempts)
+        earlier, prompt = self._fitting()
+        size = sum(_size(a) for a in earlier)
+        turns = tuple(
+            EarlierAttempt(a.kernel, _beliefs(a), _told(a)) for a in earlier if a.kernel is not None
+        )
+        feedback = "\n\n".join(_told(a) for a in earlier if a.kernel is None)
         ways = [direction(formulas, first + offset) for offset in range(count)]
-        best = self.best
-        notes = [_told(a) for a in self.attempts if a is not best and a.facts][-_NOTES_SHOWN:]
+        base = f"Start from attempt {self.best.number}, the best version so far. " if self.best else ""
         return [
-            (
-                way,
-                build_prompt(
-                    self.subject,
-                    sources=self.settings.sources,
-                    max_tokens=self.settings.max_prompt_tokens,
-                    profile_bytes=self.profile_bytes,
-                    best=_told(best) if best else None,
-                    attempts=notes,
-                    direction=way,
-                ),
-            )
+            _Asked(way, prompt, Request(prompt.report, base + way, turns, feedback), prompt.tokens + size)
             for way in ways
         ]
 
-    def _round(self, prompts: Sequence[tuple[str, Prompt]]) -> str | None:
+    def _fitting(self) -> tuple[list[ModelAttempt], Prompt]:
+        """As many of the latest attempts as fit beside the report, and the report. Raises `UsageError`."""
+        most = self.settings.max_prompt_tokens
+        earlier = self._earlier()
+        while True:
+            try:
+                prompt = build_prompt(
+                    self.subject,
+                    sources=self.settings.sources,
+                    max_tokens=most - sum(_size(a) for a in earlier),
+                    profile_bytes=self.profile_bytes,
+                )
+            except UsageError:
+                if not earlier:
+                    raise
+                earlier = earlier[1:]
+            else:
+                return earlier, prompt
+
+    def _earlier(self) -> list[ModelAttempt]:
+        """The latest attempts, within their share of the tokens, and the best one, which is the last."""
+        others = [a for a in self.attempts if a is not self.best and a.facts]
+        chosen = [self.best] if self.best else []
+        left = _SHARE_OF_TURNS * self.settings.max_prompt_tokens - sum(_size(a) for a in chosen)
+        for attempt in reversed(others[-_TURNS_SHOWN:]):
+            if (left := left - _size(attempt)) < 0:
+                break
+            chosen.append(attempt)
+        return chosen[::-1]
+
+    def _round(self, prompts: Sequence[_Asked]) -> str | None:
         """One round; why it must be the last one, or None."""
         first = len(self.attempts) + 1
-        for number, (way, prompt) in enumerate(prompts, first):
+        for number, asked in enumerate(prompts, first):
             self.trace.write(
                 "prompt",
                 attempt=number,
-                direction=way,
-                tokens=prompt.tokens,
-                profile_bytes=prompt.profile_bytes,
-                shown=prompt.shown,
-                left_out=prompt.left_out,
-                report=prompt.report,
+                direction=asked.way,
+                tokens=asked.tokens,
+                profile_bytes=asked.prompt.profile_bytes,
+                shown=asked.prompt.shown,
+                left_out=asked.prompt.left_out,
+                report=asked.request.report,
+                turns=asked.request.turns,
+                feedback=asked.request.feedback,
             )
         what = "a rewrite" if len(prompts) == 1 else f"{len(prompts)} rewrites"
         self._say(f"asking {self.settings.model} for {what}")
         left = max(0.1, self.ends - self.clock())
-        reports = [prompt.report for _, prompt in prompts]
+        requests = [asked.request for asked in prompts]
         answers = self.ask(
-            reports, self.run.cancel, left, lambda n: self._say(f"{n} characters of {what} so far")
+            requests, self.run.cancel, left, lambda n: self._say(f"{n} characters of {what} so far")
         )
         final: ModelError | None = None
-        for (way, _), answer in zip(prompts, answers, strict=True):
+        for way, answer in zip((asked.way for asked in prompts), answers, strict=True):
             number = len(self.attempts) + 1
             self.run.check()
             self.usage += answer.usage
@@ -274,11 +317,13 @@ class _Work:
             "answer",
             attempt=number,
             text=answer.text,
+            diagnosis=rewrite.diagnosis,
             beliefs=rewrite.beliefs,
+            partial=answer.partial,
             usage=answer.usage,
             seconds=answer.seconds,
         )
-        attempt = ModelAttempt(number, way, kernel=rewrite.kernel)
+        attempt = ModelAttempt(number, way, kernel=rewrite.kernel, diagnosis=rewrite.diagnosis)
         try:
             text = splice(self.subject, rewrite.kernel)
         except UnusableAnswer as error:
@@ -315,7 +360,7 @@ class _Work:
             alignment=alignment,
         )
         attempt = replace(attempt, candidate=candidate, ruling=ruling, beliefs=checked, alignment=alignment)
-        if ruling.accepted and _speedup(attempt) > _speedup(self.best):
+        if ruling.reward > (self.best.ruling.reward if self.best and self.best.ruling else 0.0):
             self.best = attempt
         return attempt
 
@@ -327,8 +372,29 @@ class _Work:
         self.run.say(message, len(self.attempts) / self.settings.budget.attempts)
 
 
-def _told(attempt: ModelAttempt) -> Note:
-    """An attempt as the model hears of it."""
+@dataclass(frozen=True)
+class _Asked:
+    """What one attempt is asked: its direction, the report with its account, the request, and its tokens."""
+
+    way: str
+    prompt: Prompt
+    request: Request
+    tokens: int
+
+
+def _beliefs(attempt: ModelAttempt) -> tuple[Belief, ...]:
+    return tuple(checked.belief for checked in attempt.beliefs)
+
+
+def _size(attempt: ModelAttempt) -> int:
+    """About how many tokens an attempt takes as a turn."""
+    return _FORM_OF_A_TURN + estimate_tokens(
+        f"{attempt.kernel or ''}{_told(attempt)}{[b.model_dump_json() for b in _beliefs(attempt)]}"
+    )
+
+
+def _told(attempt: ModelAttempt) -> str:
+    """What came of an attempt, as the model hears of it."""
     ruling = attempt.ruling
     facts = list(attempt.facts)
     facts += [
@@ -337,10 +403,10 @@ def _told(attempt: ModelAttempt) -> Note:
         if c.after is not None
     ]
     if ruling is not None and ruling.accepted:
-        title = f"Attempt {attempt.number}, verified, {ruling.speedup or 1:.3g} times as fast as the source"
+        title = f"Attempt {attempt.number}, verified, {ruling.speedup or 1:.3g} times as fast as the source:"
     else:
-        title = f"Attempt {attempt.number}, not accepted"
-    return Note(title, tuple(facts), attempt.kernel)
+        title = f"Attempt {attempt.number}, not accepted:"
+    return "\n".join([title, *(f"- {fact}" for fact in facts)])
 
 
 def _fact(text: str) -> str:
@@ -351,11 +417,6 @@ def _fact(text: str) -> str:
 
 def _without_address(error: ModelError) -> str:
     return error.message.partition(": ")[2] or error.message
-
-
-def _speedup(attempt: ModelAttempt | None) -> float:
-    ruling = attempt.ruling if attempt else None
-    return (ruling.speedup or 1.0) if ruling else 0.0
 
 
 def _short(text: str, length: int = 160) -> str:

@@ -16,16 +16,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hipscope.analysis.errors import Cancelled, HipscopeError
-from hipscope.formulas.propose.llm.answer_schema import (
-    Rewrite,
-    UnreadableAnswer,
-    adapter,
-    load_dspy,
-    read_answer,
-    rewrite_signature,
-)
+from hipscope.formulas.propose.llm.answer_schema import UnreadableAnswer, load_dspy
 from hipscope.formulas.propose.llm.model_settings import ModelKey, ModelSettings, Price
-from hipscope.formulas.propose.llm.prompt import estimate_tokens
+from hipscope.formulas.propose.llm.program import (
+    ProgramState,
+    Request,
+    Rewrite,
+    adapter,
+    read_rewrite,
+    rewrite_program,
+)
+from hipscope.formulas.propose.llm.tokens import estimate_tokens
 
 _POLL_SECONDS = 0.02
 _STOP_SECONDS = 2.0
@@ -56,6 +57,7 @@ class Usage:
     sent: int = 0
     received: int = 0
     cost: float | None = 0.0
+    calls: int = 0
 
     @property
     def tokens(self) -> int:
@@ -64,7 +66,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Usage(self.sent + other.sent, self.received + other.received, cost)
+        return Usage(self.sent + other.sent, self.received + other.received, cost, self.calls + other.calls)
 
 
 class ModelError(HipscopeError):
@@ -96,12 +98,13 @@ class ModelError(HipscopeError):
 
 @dataclass(frozen=True)
 class Answer:
-    """One usable answer. `text` is what the model wrote."""
+    """One usable answer. `text` is what the model wrote last; `partial` says why that is not all of it."""
 
     rewrite: Rewrite
     usage: Usage
     seconds: float
     text: str
+    partial: str | None = None
 
 
 Heard = Callable[[int], None]
@@ -124,35 +127,62 @@ class _News:
 
 
 class _Ear:
-    """Where DSPy sends the pieces of one answer. `begun` once one has come."""
+    """Where DSPy sends the pieces of one answer; keeps them. `begun` once one has come.
 
-    def __init__(self, news: _News) -> None:
+    Each piece puts `silence` off by `idle` seconds. Before the first one only the limit of the whole answer counts:
+    some models think for minutes.
+    """
+
+    def __init__(self, news: _News, idle: float, silence: asyncio.Timeout) -> None:
         self._news = news
-        self.begun = False
+        self._idle = idle
+        self._silence = silence
+        self._step: object = None
+        self._pieces: list[str] = []
+
+    @property
+    def begun(self) -> bool:
+        """Whether any piece has come."""
+        return self._step is not None
+
+    @property
+    def text(self) -> str:
+        """What has come of the last step."""
+        return "".join(self._pieces)
 
     async def send(self, chunk: Any) -> None:
         """Take one piece. The one with the token counts, which ends a stream, has no choice."""
+        step = getattr(chunk, "predict_id", None) or "step"
+        if step != self._step:
+            self._step, self._pieces = step, []
         for choice in chunk.choices or ():
-            self.begun = True
+            # At its end the next step may take its time to the first piece.
+            ended = bool(choice.finish_reason)
+            self._silence.reschedule(None if ended else asyncio.get_running_loop().time() + self._idle)
             delta = choice.delta or {}
-            self._news.add(len(delta.get("content") or delta.get("reasoning_content") or ""))
+            content = delta.get("content") or ""
+            self._pieces.append(content)
+            self._news.add(len(content or delta.get("reasoning_content") or ""))
 
 
 class ModelClient:
     """One model at one address."""
 
-    def __init__(self, settings: ModelSettings, key: ModelKey | None) -> None:
+    def __init__(
+        self, settings: ModelSettings, key: ModelKey | None, state: ProgramState | None = None
+    ) -> None:
         self._settings = settings
         self._key = key
+        self._state = state
 
     def ask(
         self,
-        reports: Sequence[str],
+        requests: Sequence[Request],
         cancel: threading.Event | None = None,
         timeout: float | None = None,
         heard: Heard = lambda _characters: None,
     ) -> list[Answer | ModelError]:
-        """One answer or failure for each report, in their order, from requests made side by side.
+        """One answer or failure for each request, in their order, from programs that run side by side.
 
         `timeout` in seconds replaces the setting when it is shorter. `heard` is called now and then, in another thread,
         how many characters of the answers have come. Raises `Cancelled` when `cancel` is set, with
@@ -160,64 +190,90 @@ class ModelClient:
         """
         load_dspy()
         limit = min(timeout or self._settings.timeout_s, self._settings.timeout_s)
-        return _run(self._ask_all(reports, limit, _News(heard)), cancel)
+        return _run(self._ask_all(requests, limit, _News(heard)), cancel)
 
-    async def _ask_all(self, reports: Sequence[str], limit: float, news: _News) -> list[Answer | ModelError]:
-        return list(await asyncio.gather(*(self._ask(report, limit, news) for report in reports)))
+    async def _ask_all(
+        self, requests: Sequence[Request], limit: float, news: _News
+    ) -> list[Answer | ModelError]:
+        return list(await asyncio.gather(*(self._ask(request, limit, news) for request in requests)))
 
-    async def _ask(self, report: str, limit: float, news: _News) -> Answer | ModelError:
+    async def _ask(self, request: Request, limit: float, news: _News) -> Answer | ModelError:
+        """DSPy's own retry is off: it waits however long a provider asks, past any limit, and never repeats an answer
+        that broke off in its middle.
+        """
         started = time.monotonic()
         deadline = started + limit
         tries = 0
         while True:
-            try:
-                async with asyncio.timeout(deadline - time.monotonic()):
-                    return await self._ask_once(report, _Ear(news))
-            except TimeoutError:
-                return self._failed("timeout", f"no answer within {limit:g} s", "raise llm.timeout_s")
-            except ModelError as failure:
-                error = failure
+            answer = await self._ask_once(request, news, deadline, limit)
+            if isinstance(answer, Answer):
+                return answer
             tries += 1
             pause = (
-                error.retry_after if error.retry_after is not None else min(0.5 * 2**tries, _LONGEST_PAUSE)
+                answer.retry_after if answer.retry_after is not None else min(0.5 * 2**tries, _LONGEST_PAUSE)
             )
-            if error.kind not in _PASSING or tries > self._settings.retries:
-                return error
+            if answer.kind not in _PASSING or tries > self._settings.retries:
+                return answer
             if time.monotonic() + pause >= deadline:
-                return error
+                return answer
             await asyncio.sleep(pause)
 
-    async def _ask_once(self, report: str, ear: _Ear) -> Answer:
-        """One request. Raises `ModelError`."""
+    async def _ask_once(
+        self, request: Request, news: _News, deadline: float, limit: float
+    ) -> Answer | ModelError:
+        """The program once. What has come of an answer that broke off counts if the kernel in it is complete."""
         dspy = load_dspy()
         model = self._model(dspy)
         started = time.monotonic()
+        silence, whole = asyncio.timeout(None), asyncio.timeout(deadline - started)
+        ear = _Ear(news, self._settings.idle_timeout_s, silence)
+        program = rewrite_program(self._settings.steps, self._state)
         stream = ear if self._settings.stream else None
-        try:
-            with dspy.context(lm=model, adapter=adapter(dspy), track_usage=True, send_stream=stream):
-                await dspy.Predict(rewrite_signature(dspy)).acall(report=report)
-        except dspy.utils.exceptions.AdapterParseError:
-            pass  # the answer is read below, by a reader that forgives more
-        except (dspy.utils.exceptions.LMError, OSError) as error:
-            raise self._explain(dspy, error, ear.begun) from None
-        finally:
-            await model.aclose()
+        with dspy.track_usage() as tracker:
+            failure: ModelError | None = None
+            rewrite: Rewrite | None = None
+            try:
+                async with whole, silence:
+                    with dspy.context(lm=model, adapter=adapter(), send_stream=stream, track_usage=True):
+                        rewrite = read_rewrite(await program.acall(request=request))
+            except TimeoutError:
+                failure = self._too_slow(ear, limit, silent=silence.expired())
+            except UnreadableAnswer as error:
+                failure = self._unreadable(model, str(error))
+            except (dspy.utils.exceptions.LMError, OSError) as error:
+                failure = self._explain(dspy, error, ear.begun)
+            finally:
+                await model.aclose()
+        said = _said(model, ear) if failure is None or not ear.begun or failure.about_the_answer else ear.text
+        usage = self._usage(tracker, model, request, said, failed=failure is not None)
+        seconds = time.monotonic() - started
+        if failure is None:
+            assert rewrite is not None
+            return Answer(rewrite, usage, seconds, said)
+        if not failure.about_the_answer and (kept := _kept(program, ear)) is not None:
+            return Answer(kept, usage, seconds, said, partial=failure.message)
+        failure.usage, failure.text = usage, said
+        return failure
+
+    def _too_slow(self, ear: _Ear, limit: float, *, silent: bool) -> ModelError:
+        if silent:
+            idle = self._settings.idle_timeout_s
+            return self._failed(
+                "timeout",
+                f"nothing more came for {idle:g} s after {len(ear.text)} characters",
+                "raise llm.idle_timeout_s",
+            )
+        return self._failed("timeout", f"no answer within {limit:g} s", "raise llm.timeout_s")
+
+    def _unreadable(self, model: Any, reason: str) -> ModelError:
+        """Why the last answer holds no kernel: cut off, empty, or something else."""
         record = model.history[-1]
         text = str((record["outputs"] or [""])[0] or "")
-        usage = self._usage(record, report, text)
-        if not text.strip() and _finish(record["response"]) != "length":
-            raise self._failed(
-                "garbage", "the reply is empty", "check llm.model and llm.api_base", usage=usage
-            )
         if _finish(record["response"]) == "length":
-            raise self._failed(
-                "truncated", "the answer was cut off", "raise llm.max_answer_tokens", usage=usage, text=text
-            )
-        try:
-            return Answer(read_answer(text), usage, time.monotonic() - started, text)
-        except UnreadableAnswer as error:
-            kind: FailureKind = "truncated" if "breaks off" in str(error) else "unreadable"
-            raise self._failed(kind, str(error), usage=usage, text=text) from None
+            return self._failed("truncated", "the answer was cut off", "raise llm.max_answer_tokens")
+        if not text.strip():
+            return self._failed("garbage", "the reply is empty", "check llm.model and llm.api_base")
+        return self._failed("truncated" if "breaks off" in reason else "unreadable", reason)
 
     def _model(self, dspy: Any) -> Any:
         settings = self._settings
@@ -240,16 +296,24 @@ class ModelClient:
         except (dspy.utils.exceptions.LMError, ValueError) as error:
             raise self._failed("refused", self._one_line(str(error)), "see docs/llm.md") from None
 
-    def _usage(self, record: Any, report: str, text: str) -> Usage:
-        """What the provider counted; our estimate where it counts none, as some do in streams: budgets must hold."""
-        counts = record.get("usage") or {}
-        sent = int(counts.get("prompt_tokens") or estimate_tokens(report))
-        received = int(counts.get("completion_tokens") or estimate_tokens(text))
+    def _usage(self, tracker: Any, model: Any, request: Request, said: str, *, failed: bool) -> Usage:
+        """What DSPy tracked; our estimate where a provider counts no tokens, as some do in streams: budgets must hold.
+
+        An answer that broke off is estimated too: its provider counted it but did not say.
+        """
+        counts = tracker.get_total_tokens().get(model.model, {})
+        answered = bool(model.history)
+        sent = int(counts.get("prompt_tokens") or 0)
+        received = int(counts.get("completion_tokens") or 0)
+        if answered or said:
+            sent, received = sent or estimate_tokens(request.report), received or estimate_tokens(said)
+        calls = len(model.history) + (failed and not answered)
         price: Price | None = self._settings.price
         if price is not None:
-            return Usage(sent, received, (sent * price.sent + received * price.received) / 1e6)
-        cost = record.get("cost")
-        return Usage(sent, received, float(cost) if cost is not None else None)
+            return Usage(sent, received, (sent * price.sent + received * price.received) / 1e6, calls)
+        costs = [record.get("cost") for record in model.history]
+        unknown = any(cost is None for cost in costs) or (bool(said) and not answered)
+        return Usage(sent, received, None if unknown else float(sum(costs)), calls)
 
     def _explain(self, dspy: Any, error: Exception, begun: bool) -> ModelError:
         """A library's failure as one of ours, in one line, without the key. `begun`: a part of the answer had come."""
@@ -315,6 +379,22 @@ class ModelClient:
         hidden = self._key.hide_in(text) if self._key else text
         first = next((line.strip() for line in hidden.splitlines() if line.strip()), "no reason given")
         return first if len(first) <= 300 else first[:297] + "..."
+
+
+def _said(model: Any, ear: _Ear) -> str:
+    """What the model wrote last."""
+    if not model.history:
+        return ear.text
+    return str((model.history[-1]["outputs"] or [""])[0] or "")
+
+
+def _kept(program: Any, ear: _Ear) -> Rewrite | None:
+    """The rewrite in an answer that broke off, if its kernel had come whole."""
+    try:
+        fields = adapter().parse(program.repair.signature, ear.text)
+    except UnreadableAnswer:
+        return None
+    return Rewrite(fields["kernel"], fields["beliefs"].root, fields["diagnosis"])
 
 
 def _finish(response: Any) -> str:

@@ -21,12 +21,13 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Budget:
-    """What all rounds together may use up. `cost` is US dollars; None is no limit."""
+    """What all rounds together may use up. `cost` is US dollars, `calls` requests; None is no limit."""
 
     attempts: int = 6
     tokens: int = 200_000
     seconds: float = 900.0
     cost: float | None = None
+    calls: int | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class ModelSettings:
     key_env: str | None
     engine: Literal["lm15", "litellm"] = "lm15"
     stream: bool = True
+    steps: Literal["together", "apart"] = "together"
     sources: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa")
     max_prompt_tokens: int = 12_000
     max_answer_tokens: int | None = None
@@ -56,6 +58,7 @@ class ModelSettings:
     price: Price | None = None
     target_speedup: float | None = None
     timeout_s: float = 180.0
+    idle_timeout_s: float = 60.0
     retries: int = 2
 
     @property
@@ -156,15 +159,19 @@ def model_settings(config: LlmConfig, env: Mapping[str, str] = os.environ) -> Mo
         key_env=key_env,
         engine=config.engine,
         stream=config.stream,
+        steps=config.steps,
         sources=tuple(config.sources),
         max_prompt_tokens=config.max_prompt_tokens,
         max_answer_tokens=config.max_answer_tokens,
         temperature=config.temperature,
         candidates=config.candidates,
-        budget=Budget(config.max_attempts, config.max_tokens, config.max_seconds, config.max_cost),
+        budget=Budget(
+            config.max_attempts, config.max_tokens, config.max_seconds, config.max_cost, config.max_calls
+        ),
         price=price,
         target_speedup=config.target_speedup,
         timeout_s=config.timeout_s,
+        idle_timeout_s=config.idle_timeout_s,
         retries=config.retries,
     )
 

@@ -6,7 +6,6 @@ A pure function: nothing is read, run or sent here.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,19 +19,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.llm import report_sections
 from hipscope.formulas.propose.llm.answer_schema import RULES
 from hipscope.formulas.propose.llm.report_sections import Row, Section
-
-TOKENS_PER_CHARACTER: Sequence[tuple[re.Pattern[str], float]] = (
-    (re.compile(r"[0-9]"), 1.4),
-    (re.compile(r"[A-Za-z_]"), 0.25),
-    (re.compile(r"[!-/:-@\[-^`{-~]"), 0.8),
-    (re.compile(r"\n"), 1.0),
-    (re.compile(r"[^\x00-\x7f]"), 1.0),
-)
-"""By kind of character: digits are most of a report, and some tokenizers make a token of each.
-
-Fitted to Qwen2.5's tokenizer on reports of the examples: 2 to 4 % above its count for whole requests, 15 % below for
-the worst single part. Tokenizers that join digits need fewer.
-"""
+from hipscope.formulas.propose.llm.tokens import estimate_tokens
 
 FORM_TOKENS = 650
 """What the request holds beside the rules and the report: names, markers and the JSON schema of the beliefs."""
@@ -52,15 +39,6 @@ class Subject:
     syntax: KernelSyntax
     facts: LaunchFacts
     headers: Mapping[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Note:
-    """One earlier attempt as the prompt shows it: its kind, its outcome, and its text if that helps."""
-
-    title: str
-    facts: tuple[str, ...]
-    kernel: str | None = None
 
 
 @dataclass(frozen=True)
@@ -85,18 +63,14 @@ def build_prompt(
     sources: Sequence[PromptSource] = ALL_SOURCES,
     max_tokens: int = 12_000,
     profile_bytes: int | None = None,
-    best: Note | None = None,
-    attempts: Sequence[Note] = (),
-    direction: str | None = None,
 ) -> Prompt:
-    """The report for one attempt, within `max_tokens` of the whole request.
+    """The report on a kernel, the same for all its attempts, within `max_tokens` of the whole request.
 
-    Findings, launches and source text are always in it; the rest shrinks, the least costly lines first. `best` is the
-    verified rewrite to improve on, `attempts` what was tried, latest last, `direction` what this attempt should try.
+    Findings, launches and source text are always in it; the rest shrinks, the least costly lines first.
     `profile_bytes` is the size of the capture, else that of the profile as JSON. Raises `UsageError` when not even
     what must be in it fits.
     """
-    fixed, optional = _sections(subject, sources, best, attempts, direction)
+    fixed, optional = _sections(subject, sources)
     budget = max_tokens - estimate_tokens(RULES) - FORM_TOKENS
     left = budget - sum(_size(s, s.rows) for s in fixed)
     if left < 0:
@@ -118,11 +92,6 @@ def build_prompt(
     )
 
 
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is, without the model's tokenizer."""
-    return math.ceil(sum(len(kind.findall(text)) * weight for kind, weight in TOKENS_PER_CHARACTER))
-
-
 def fenced(text: str, language: str = "cpp") -> str:
     """The text as a code block that nothing in it can close."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -133,17 +102,11 @@ def fenced(text: str, language: str = "cpp") -> str:
 _EXPECTED = re.compile(r"[ \t]*// hipscope: expect \w+")  # of examples: it would tell the model what to find
 _ORDER = (
     "device", "kernel", "findings", "roofline", "stalls", "memory", "isa", "counters", "metrics", "launches",
-    "declarations", "source", "best", "attempts", "task",
+    "declarations", "source",
 )  # fmt: skip
 
 
-def _sections(
-    subject: Subject,
-    sources: Sequence[PromptSource],
-    best: Note | None,
-    attempts: Sequence[Note],
-    direction: str | None,
-) -> tuple[list[Section], list[Section]]:
+def _sections(subject: Subject, sources: Sequence[PromptSource]) -> tuple[list[Section], list[Section]]:
     """The sections that must be in the report, and those that may shrink."""
     profile, kernel = subject.profile, subject.kernel
     found = [
@@ -153,7 +116,6 @@ def _sections(
         report_sections.launches(subject.facts),
         report_sections.metrics(kernel, profile.device),
         Section("source", f"Source of {subject.file}", (Row(0, _numbered(subject)),), required=True),
-        Section("task", "Task", (Row(0, _task(subject, best, direction)),), required=True),
     ]
     if "roofline" in sources:
         found.append(report_sections.roofline(profile, kernel))
@@ -164,11 +126,6 @@ def _sections(
     if "counters" in sources:
         found.append(report_sections.counters(kernel))
     found.append(report_sections.declarations(subject.source, subject.syntax, subject.headers, fenced))
-    if best is not None:
-        found.append(Section("best", "Best version so far", (Row(0, _note(best)),), required=True))
-    if attempts:
-        rows = tuple(Row(number, _note(note)) for number, note in enumerate(attempts))
-        found.append(Section("attempts", "Earlier attempts", tuple(reversed(rows))))
     return [s for s in found if s.required], [s for s in found if not s.required and s.rows]
 
 
@@ -205,18 +162,3 @@ def _numbered(subject: Subject) -> str:
     text = subject.source[span.start : span.end].decode("utf-8", "replace").replace("\r\n", "\n")
     lines = [f"{number:4}| {line}" for number, line in enumerate(text.split("\n"), span.line)]
     return "The numbers before `|` are line numbers, not source.\n" + fenced("\n".join(lines))
-
-
-def _task(subject: Subject, best: Note | None, direction: str | None) -> str:
-    base = "the best version so far" if best is not None else "the source above"
-    lines = [f"Rewrite `{subject.syntax.name}`, starting from {base}, so that it takes less time."]
-    if direction:
-        lines.append(direction)
-    return "\n".join(lines)
-
-
-def _note(note: Note) -> str:
-    lines = [f"{note.title}:", *(f"- {fact}" for fact in note.facts)]
-    if note.kernel is not None:
-        lines.append(fenced(note.kernel.replace("\r\n", "\n")))
-    return "\n".join(lines)

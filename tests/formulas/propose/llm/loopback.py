@@ -52,7 +52,14 @@ class Hang:
     beginning: bool = False
 
 
-Step = Reply | Broken | Raw | Hang
+@dataclass(frozen=True)
+class Stalled:
+    """The first pieces of a streamed answer, and then nothing until the client leaves or the server stops."""
+
+    text: str
+
+
+Step = Reply | Broken | Raw | Hang | Stalled
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,9 @@ class Loopback:
         elif isinstance(step, Raw):
             echoed = http.headers.get("Authorization", "").encode() if step.echo_key else b""
             self._send(http, step.status, step.body.replace(b"@KEY@", echoed), step.headers)
+        elif isinstance(step, Stalled):
+            self._stream(http, pieces(body["model"], Reply(step.text))[:-3])
+            self._hang(http, Hang())
         elif isinstance(step, Broken):
             self._stream(http, pieces(body["model"], Reply(step.text))[:-3])
             http.close_connection = True
@@ -245,8 +255,8 @@ def pieces(model: str, reply: Reply, *, counted: bool = True) -> list[str]:
 def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = ()) -> str:
     """An answer in the form that is asked for."""
     return (
-        f"[[ ## kernel ## ]]\n```cpp\n{kernel}\n```\n\n[[ ## beliefs ## ]]\n{json.dumps(list(beliefs))}\n\n"
-        "[[ ## completed ## ]]"
+        f"[[ ## diagnosis ## ]]\nIt waits.\n\n[[ ## beliefs ## ]]\n{json.dumps(list(beliefs))}\n\n"
+        f"[[ ## kernel ## ]]\n```cpp\n{kernel}\n```\n\n[[ ## completed ## ]]"
     )
 
 

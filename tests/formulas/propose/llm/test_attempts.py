@@ -66,7 +66,9 @@ def run(
         **changes: Any,
     ) -> Conversation:
         budget = {
-            name: changes.pop(name) for name in ("attempts", "tokens", "seconds", "cost") if name in changes
+            name: changes.pop(name)
+            for name in ("attempts", "tokens", "seconds", "cost", "calls")
+            if name in changes
         }
         values = {"candidates": 1, "budget": Budget(**({"attempts": 3} | budget))} | changes
         settings = settings_for(server, **values)
@@ -106,7 +108,7 @@ def test_the_next_attempt_hears_what_came_of_the_last(
     server = serve(*[wire.Reply(wire.said(variant(given, w))) for w in ("one", "two")])
     run(server, Judge(), attempts=2)
     first, second = (r.text for r in server.requests)
-    assert "Earlier attempts" not in first
+    assert "not accepted" not in first
     assert "It does not compile: line 3: expected ';'" in second
     assert "int one = 0" in second
 
@@ -120,15 +122,17 @@ def test_the_best_so_far_is_the_base_of_the_next_round(
     outcome = run(server, judge, attempts=5)
     assert outcome.best is not None
     assert outcome.best.number == 3
-    bases = [r.text.partition("# Best version so far")[2].partition("# ")[0] for r in server.requests]
+    said = [[m["content"] for m in r.body["messages"] if m["role"] == "assistant"] for r in server.requests]
+    bases = [texts[-1] if texts else "" for texts in said]
     assert bases[0] == ""
     assert "int good" in bases[1]
     assert "int good" in bases[2]
     assert "int better" in bases[3]
     assert "int better" in bases[4]
-    assert "1.9 times as fast" in bases[3]
-    assert "you expected lds_conflict_cycles to go down" in bases[3]
-    assert "starting from the best version so far" in server.requests[3].text
+    last = server.requests[3].body["messages"][-1]["content"]
+    assert "Attempt 3, verified, 1.9 times as fast" in last
+    assert "you expected lds_conflict_cycles to go down" in last
+    assert "Start from attempt 3, the best version so far." in last
 
 
 def test_candidates_of_a_round_are_asked_in_different_directions(
@@ -227,6 +231,15 @@ def test_tokens_end_it_before_more_are_sent(
     assert len(server.requests) == 2
     assert "7000 tokens" in outcome.stopped
     assert outcome.usage.tokens == 5000
+
+
+def test_requests_end_it(
+    serve: Serve, wire: ModuleType, given: ModuleType, run: Callable[..., Conversation]
+) -> None:
+    server = serve(wire.Reply("nothing"))
+    outcome = run(server, Judge(), attempts=9, candidates=2, calls=3)
+    assert len(server.requests) == outcome.usage.calls == 3
+    assert outcome.stopped == "all 3 requests are used"
 
 
 def test_money_ends_it(

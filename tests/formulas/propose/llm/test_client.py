@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,9 +16,10 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.errors import Cancelled
-from hipscope.formulas.propose.llm.answer_schema import load_dspy, messages
+from hipscope.formulas.propose.llm.answer_schema import load_dspy
 from hipscope.formulas.propose.llm.client import Answer, ModelClient, ModelError
 from hipscope.formulas.propose.llm.model_settings import Price
+from hipscope.formulas.propose.llm.program import Demonstration, Request, EarlierAttempt, messages
 
 Serve = Callable[..., Any]
 ClientFor = Callable[..., ModelClient]
@@ -31,13 +33,13 @@ SECRET = "sk-test-5f2b"
 
 
 def answered(client: ModelClient, report: str = "a report") -> Answer:
-    (answer,) = client.ask([report])
+    (answer,) = client.ask([Request(report)])
     assert isinstance(answer, Answer), answer
     return answer
 
 
 def failed(client: ModelClient) -> ModelError:
-    (answer,) = client.ask(["a report"])
+    (answer,) = client.ask([Request("a report")])
     assert isinstance(answer, ModelError), answer
     return answer
 
@@ -57,7 +59,7 @@ def test_what_is_shown_is_what_is_sent(serve: Serve, wire: ModuleType, client_fo
     server = serve(wire.Reply(wire.said(KERNEL)))
     answered(client_for(server, temperature=0.5, max_answer_tokens=99), "the whole report")
     (request,) = server.requests
-    assert request.body["messages"] == messages("the whole report")
+    assert request.body["messages"] == messages(Request("the whole report"))
     assert request.path == "/v1/chat/completions"
     assert request.headers["Authorization"] == f"Bearer {SECRET}"
     assert (request.body["model"], request.body["temperature"]) == ("test-model", 0.5)
@@ -70,7 +72,9 @@ def test_an_answer_is_heard_while_it_is_written(
 ) -> None:
     server = serve(wire.Reply(wire.said(KERNEL, [BELIEF]), sent=1234, received=56))
     heard: list[int] = []
-    (answer,) = client_for(server, engine=engine, timeout_s=300).ask(["a report"], heard=heard.append)
+    (answer,) = client_for(server, engine=engine, timeout_s=300).ask(
+        [Request("a report")], heard=heard.append
+    )
     assert isinstance(answer, Answer), answer
     assert answer.rewrite.kernel == KERNEL
     assert (answer.usage.sent, answer.usage.received) == (1234, 56)
@@ -121,9 +125,102 @@ def test_a_server_that_cannot_stream_is_asked_for_the_whole(
 def test_a_connection_that_breaks_in_an_answer_is_tried_again(
     serve: Serve, wire: ModuleType, client_for: ClientFor
 ) -> None:
-    server = serve(wire.Broken(wire.said(KERNEL)), wire.Reply(wire.said(KERNEL)))
+    cut = wire.said(KERNEL).partition("= 1.0f")[0]
+    server = serve(wire.Broken(cut), wire.Reply(wire.said(KERNEL)))
     assert answered(client_for(server)).rewrite.kernel == KERNEL
     assert len(server.requests) == 2
+
+
+def test_an_answer_that_breaks_off_behind_its_kernel_is_kept(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    """It was paid for, and its kernel is whole: the judge decides on it as on any other."""
+    server = serve(wire.Broken(wire.said(KERNEL, [BELIEF])))
+    answer = answered(client_for(server))
+    assert (answer.rewrite.kernel, len(answer.rewrite.beliefs)) == (KERNEL, 1)
+    assert "broke off" in (answer.partial or "")
+    assert answer.usage.received > 10
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("engine", ["lm15", "litellm"])
+def test_an_answer_that_stops_coming_is_left_and_its_text_kept(
+    serve: Serve, wire: ModuleType, client_for: ClientFor, engine: str
+) -> None:
+    cut = wire.said(KERNEL).partition("= 1.0f")[0]
+    server = serve(wire.Stalled(cut))
+    error = failed(client_for(server, engine=engine, timeout_s=300.0, idle_timeout_s=0.3))
+    assert error.kind == "timeout"
+    assert "llm.idle_timeout_s" in str(error)
+    assert f"nothing more came for 0.3 s after {len(cut)} characters" in str(error)
+    assert error.text == cut
+    assert error.usage.tokens > 10
+    assert server.hung_up.wait(2.0)
+
+
+def test_an_answer_that_stops_coming_behind_its_kernel_is_kept(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    answer = answered(client_for(serve(wire.Stalled(wire.said(KERNEL))), idle_timeout_s=0.3))
+    assert answer.rewrite.kernel == KERNEL
+    assert "nothing more came" in (answer.partial or "")
+
+
+def test_the_first_piece_may_take_longer_than_the_idle_time(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    server = serve(wire.Reply(wire.said(KERNEL), after=0.6))
+    assert answered(client_for(server, idle_timeout_s=0.2)).partial is None
+
+
+def test_steps_apart_are_three_requests_and_each_reads_the_one_before(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    done = "\n\n[[ ## completed ## ]]"
+    server = serve(
+        wire.Reply(f"[[ ## diagnosis ## ]]\nLDS banks collide.{done}"),
+        wire.Reply(f"[[ ## beliefs ## ]]\n{json.dumps([BELIEF])}{done}"),
+        wire.Reply(f"[[ ## kernel ## ]]\n```cpp\n{KERNEL}\n```{done}"),
+    )
+    answer = answered(client_for(server, steps="apart"))
+    assert answer.rewrite.diagnosis == "LDS banks collide."
+    assert [b.metric for b in answer.rewrite.beliefs] == ["time_ns"]
+    assert answer.rewrite.kernel == KERNEL
+    assert (answer.usage.calls, answer.usage.sent, answer.usage.received) == (3, 3000, 600)
+    _, plan, write = (r.text for r in server.requests)
+    assert "LDS banks collide." in plan
+    assert '"metric": "time_ns"' in write.replace("\n", " ")
+
+
+@pytest.mark.parametrize("steps", ["together", "apart"])
+def test_mending_an_attempt_is_one_request_that_holds_it(
+    serve: Serve, wire: ModuleType, client_for: ClientFor, steps: str
+) -> None:
+    server = serve(wire.Reply(wire.said(KERNEL)))
+    turn = EarlierAttempt("__global__ void first() { }", (), "line 3: expected ';'")
+    (answer,) = client_for(server, steps=steps).ask([Request("a report", "now pad", (turn,))])
+    assert isinstance(answer, Answer), answer
+    assert answer.usage.calls == 1
+    (request,) = server.requests
+    roles = [(m["role"], m["content"]) for m in request.body["messages"]]
+    assert [role for role, _ in roles] == ["system", "user", "assistant", "user"]
+    assert "a report" in roles[1][1]
+    assert "void first()" in roles[2][1]
+    assert "line 3: expected ';'" in roles[3][1]
+    assert "a report" not in roles[3][1]
+
+
+def test_demonstrations_are_shown_as_turns_before_the_request(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    server = serve(wire.Reply(wire.said(KERNEL)))
+    shown = Demonstration("another report", "columns collide", (), "__global__ void padded() { }")
+    client_for(server).ask([Request("a report", demonstrations=(shown,))])
+    texts = [m["content"] for m in server.requests[0].body["messages"]]
+    assert len(texts) == 4
+    assert "another report" in texts[1]
+    assert "void padded()" in texts[2]
+    assert "a report" in texts[3]
 
 
 def test_uncounted_tokens_are_estimated(serve: Serve, wire: ModuleType, client_for: ClientFor) -> None:
@@ -143,9 +240,9 @@ def test_several_reports_are_asked_side_by_side(
 ) -> None:
     server = serve(wire.Reply(wire.said(KERNEL), after=0.5))
     client = client_for(server)
-    client.ask(["warm up"])
+    client.ask([Request("warm up")])
     started = time.monotonic()
-    answers = client.ask(["one", "two", "three"])
+    answers = client.ask([Request("one"), Request("two"), Request("three")])
     assert all(isinstance(a, Answer) for a in answers)
     assert time.monotonic() - started < 1.4
     assert len(server.requests) == 4
@@ -300,7 +397,7 @@ def test_cancelling_closes_the_connection_at_once(
     stopper.start()
     started = time.monotonic()
     with pytest.raises(Cancelled):
-        client_for(server, timeout_s=30).ask(["one"], cancel)
+        client_for(server, timeout_s=30).ask([Request("one")], cancel)
     assert time.monotonic() - started < 5.0
     assert server.hung_up.wait(2.0)
     stopper.join()
@@ -339,8 +436,9 @@ def test_nothing_of_the_source_is_kept_on_disk(tmp_path: Path, serve: Serve, wir
     script = (
         "from hipscope.formulas.propose.llm.client import *\n"
         "from hipscope.formulas.propose.llm.model_settings import *\n"
+        "from hipscope.formulas.propose.llm.program import Request\n"
         f"s = ModelSettings('openai/m', 'openai', {server.url!r}, None)\n"
-        "assert isinstance(ModelClient(s, None).ask(['a very secret report'])[0], Answer)\n"
+        "assert isinstance(ModelClient(s, None).ask([Request('a very secret report')])[0], Answer)\n"
     )
     env = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     (tmp_path / ".env").write_text("OPENAI_API_BASE=http://127.0.0.1:9/evil\n")
@@ -357,7 +455,7 @@ def test_litellm_asks_the_same_where_it_is_chosen(
     server = serve(wire.Reply(wire.said(KERNEL, [BELIEF])))
     answer = answered(client_for(server, engine="litellm", timeout_s=300.0))
     assert answer.rewrite.kernel == KERNEL
-    assert server.requests[0].body["messages"] == messages("a report")
+    assert server.requests[0].body["messages"] == messages(Request("a report"))
 
 
 def test_what_was_recorded_is_replayed_without_the_model(
@@ -375,6 +473,6 @@ def test_what_was_recorded_is_replayed_without_the_model(
 
 
 def failed_kind(client: ModelClient, report: str) -> str:
-    (answer,) = client.ask([report])
+    (answer,) = client.ask([Request(report)])
     assert isinstance(answer, ModelError)
     return answer.kind

@@ -113,7 +113,7 @@ def test_a_model_gets_to_a_verified_edit_by_what_it_is_told(
     assert "expected lds_conflict_cycles down by 90 %; confirmed" in notes
     assert "expected lds_bytes down by 90 %; refuted: lds_bytes went up" in notes
     assert "beliefs confirmed 50%" in notes
-    assert "4 attempts, 4000 tokens sent, 800 received, cost not known" in notes
+    assert "4 attempts in 4 requests, 4000 tokens sent, 800 received, cost not known" in notes
     assert KEY not in result.model_dump_json()
 
 
