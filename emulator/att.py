@@ -56,7 +56,7 @@ class TracedCode:
     positions: Callable[[int], tuple[Position, ...]]
 
 
-def folder_name(agent_handle: int, dispatch: int) -> str:
+def folder_name(agent_handle: int, dispatch: int | str) -> str:
     """rocprofv3's name for the folder of one traced dispatch."""
     return f"ui_output_agent_{agent_handle}_dispatch_{dispatch}"
 

@@ -7,6 +7,7 @@ side-car hipscope.json. One dispatch is held in memory at a time.
 
 from __future__ import annotations
 
+import glob
 import json
 import shutil
 from collections import Counter
@@ -38,6 +39,8 @@ from hipscope.emulator.results_json import Results, write_results
 from hipscope.emulator.symbolize import Position, Symbolizer, demangle, symbolizer_of
 
 SCHEMA = "hipscope.capture/1"
+_SIDECAR = "hipscope.json"
+_MEMORY_ANALYSIS = "memory_analysis.json"
 _NAMED = 5  # kernels without a time are named, these many of them
 PREFIX = "hipscope"
 
@@ -124,7 +127,7 @@ def write_rocprofv3(
         write_results(Path(f"{prefix}_results.json"), results)
     traced = []
     with MemoryAnalysisWriter(
-        out_dir / "memory_analysis.json", device.arch, program.source_line
+        out_dir / _MEMORY_ANALYSIS, device.arch, program.source_line
     ) as memory_analysis:
         for dispatch in launches:
             if not dispatch.profiled or not chosen.traced(dispatch):
@@ -164,7 +167,21 @@ def write_rocprofv3(
         "traces": traced,
         "faults": [_fault(f, objects) for f in faults],
     }
-    (out_dir / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")
+    (out_dir / _SIDECAR).write_text(json.dumps(sidecar, indent=1), encoding="utf-8")
+
+
+def replaced_files(out_dir: Path, prefix: str | None) -> list[Path]:
+    """What a capture with this prefix may replace in a folder; without one, the files that always have one name."""
+    trace = att.folder_name(AGENT_HANDLE, "*")
+    names = [_SIDECAR, _MEMORY_ANALYSIS, f"stats_{trace}.csv", f"{trace}/*"]
+    found = [path for name in names for path in out_dir.glob(name)]
+    if prefix is not None:
+        start = out_dir / prefix
+        tables = ("kernel_trace", "counter_collection", "kernel_stats", "domain_stats", "agent_info")
+        endings = [*(f"{name}.csv" for name in tables), "results.json", "*_code_object_id_*.out"]
+        for ending in endings:
+            found += start.parent.glob(f"{glob.escape(start.name)}_{ending}")
+    return sorted(found)
 
 
 def _with_counters(d: raw.RawDispatch, chosen: Selection) -> raw.RawDispatch:

@@ -27,7 +27,7 @@ from hipscope.analysis.system.directories import cache_directory, work_directory
 from hipscope.analysis.system.process import Completed, ProcessStreams, run_process, signal_name
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.emulator.devices import device_info, write_device_config
-from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
+from hipscope.emulator.layout import ProgramInfo, Selection, replaced_files, write_rocprofv3
 from hipscope.emulator.processes import join_processes
 from hipscope.emulator.raw import LaunchesRead, RawDispatch, read_faults, read_loss, read_run
 from hipscope.emulator.results_json import truncated
@@ -130,6 +130,11 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
     return Emulated(
         _TIMED_OUT if done.timed_out else done.returncode, done.interrupted, tuple(dict.fromkeys(notes))
     )
+
+
+def replaced_by(job: Job) -> list[Path]:
+    """The files that are there and that a job would write anew."""
+    return replaced_files(Path(job.directory) / job.folder, job.file)
 
 
 @contextlib.contextmanager

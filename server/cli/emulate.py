@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 import typer.core
 
-from hipscope.server.console.terminal import STOPPED, failures_reported, told, work_begun
+from hipscope.server.console.terminal import STOPPED, check_output, failures_reported, told, work_begun
 
 if TYPE_CHECKING:
     from hipscope.analysis.config import Config
     from hipscope.analysis.run import Run
+    from hipscope.analysis.runs.rocprof_options import Job
 
 HELP = """Run a program that is linked against HIP on the emulator and write the files that rocprofv3 writes.
 
@@ -78,6 +80,7 @@ def add(app: typer.Typer) -> None:
             if not program or not program[0].strip():
                 raise UsageError("no program", "hipscope emulate [OPTIONS] -- PROGRAM [ARGS]")
             config = Config()
+            _keep_inputs(jobs, context.args)
             with work_begun() as interrupt:
                 if bench is not None or is_source(Path(program[0])):
                     config, program = _built(program, bench, Run(interrupt))
@@ -95,6 +98,16 @@ def add(app: typer.Typer) -> None:
                     code = code or done.exit_code
             if code:
                 raise typer.Exit(code if code > 0 else 128 - code)
+
+
+def _keep_inputs(jobs: Iterable[Job], words: Iterable[str]) -> None:
+    """Raises UsageError where a job would replace a file that the command line names, a source or settings."""
+    from hipscope.analysis.runs.emulate import replaced_by
+
+    named = [word.rpartition("=")[2] for word in words]
+    for job in jobs:
+        for path in replaced_by(job):
+            check_output(path, named, "name another folder with -d, or another start of the names with -o")
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hipscope.server.console.options import ProgramCommand, named_path, program_arguments
-from hipscope.server.console.terminal import failures_reported, progress_shown, told, work_begun
+from hipscope.server.console.terminal import (
+    check_writable,
+    failures_reported,
+    progress_shown,
+    told,
+    work_begun,
+)
 
 if TYPE_CHECKING:
     from hipscope.analysis.build_files.proposal import BuildProposal, ProposedBuilds
@@ -57,6 +63,8 @@ def init(
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory", "name the one with the Makefile or the sources")
         file = directory / CONFIG_FILE
+        if not dry_run:
+            check_writable(file, "it is where the settings are read from: move what is there away")
         if file.exists() and not (force or dry_run):
             raise UsageError(
                 f"{file} is there already", "--force replaces it, --dry-run only shows the new one"

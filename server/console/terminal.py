@@ -183,7 +183,9 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
-def check_output(path: Path | None, inputs: Iterable[Path | str] = ()) -> None:
+def check_output(
+    path: Path | None, inputs: Iterable[Path | str] = (), advice: str = "name another file with -o"
+) -> None:
     """Raises UsageError when a result cannot be written to this file: asked before minutes of work are done for it.
 
     Neither is it written onto one of the `inputs`, by whatever name, nor onto a source or settings.
@@ -194,15 +196,21 @@ def check_output(path: Path | None, inputs: Iterable[Path | str] = ()) -> None:
         if isinstance(sys.stdout, ClosedOutput):
             raise UsageError("standard output is closed", "name a file with -o")
         return
-    advice = "name another file with -o"
+    check_writable(path, advice)
+    if (what := _what_is_lost(path, inputs)) is not None:
+        raise UsageError(f"cannot write to {path}: it is {what}, which would be lost", advice)
+
+
+def check_writable(path: Path, advice: str) -> None:
+    """Raises UsageError when a file can neither be replaced nor made."""
+    from hipscope.analysis.errors import UsageError
+
     folder = path.absolute().parent
     if not folder.is_dir():
         raise UsageError(f"cannot write to {path}: there is no directory {folder}", "make it first")
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         reason = "it is a directory" if path.is_dir() else "permission denied"
         raise UsageError(f"cannot write to {path}: {reason}", advice)
-    if (what := _what_is_lost(path, inputs)) is not None:
-        raise UsageError(f"cannot write to {path}: it is {what}, which would be lost", advice)
 
 
 def _what_is_lost(path: Path, inputs: Iterable[Path | str]) -> str | None:

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.errors import CannotWrite, UsageError, of_the_system
-from hipscope.analysis.system.directories import cache_directory, state_directory, work_directory
+from hipscope.analysis.system.directories import (
+    cache_directory,
+    state_directory,
+    work_directory,
+    write_atomically,
+)
 
 
 @pytest.fixture
@@ -93,3 +98,11 @@ def test_a_work_directory_stays_only_where_that_is_asked_for(
     with work_directory("judge"):
         pass  # removes what killed processes have left, not what was kept
     assert list(tmp_path.glob("hipscope-kept-judge-*/verdict")) == kept
+
+
+def test_a_file_that_cannot_be_replaced_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+    (tmp_path / "settings").mkdir()
+    with pytest.raises(IsADirectoryError) as raised:
+        write_atomically(tmp_path / "settings", b"")
+    assert (raised.value.filename, raised.value.filename2) == (str(tmp_path / "settings"), None)
+    assert [path.name for path in tmp_path.iterdir()] == ["settings"]

@@ -103,3 +103,31 @@ def test_a_control_character_of_a_name_does_not_reach_the_terminal(cli: Cli) -> 
     done = cli("profile", "\033[31m.hip")
     assert "\033" not in done.stderr
     assert done.line.endswith("[31m.hip: no such file or directory")
+
+
+@pytest.mark.parametrize("name", ["run_results.json", "hipscope.json", "run_kernel_trace.csv"])
+@pytest.mark.parametrize("options", [("-o", "run"), ("--output-file=run", "-d", ".")])
+def test_emulate_replaces_no_file_that_its_program_is_given(
+    folder: Path, name: str, options: tuple[str, ...]
+) -> None:
+    (folder / name).hardlink_to("data.bin")
+    for given in (name, "data.bin", f"--from={folder}/data.bin"):
+        said = refused("emulate", *options, "-f", "csv", "json", "--", "self.hip", given)
+        assert "it is an input of this command" in said
+    assert (folder / "data.bin").read_text() == TEXT
+
+
+def test_emulate_replaces_its_own_older_files(folder: Path) -> None:
+    (folder / "run_results.json").write_text("{}")
+    (folder / "run_kernel_trace.csv").symlink_to("beside.h")
+    assert "it is a source file" in refused("emulate", "-o", "run", "--", "absent")
+    (folder / "run_kernel_trace.csv").unlink()
+    assert "no such program" in refused("emulate", "-o", "run", "--", "absent")
+
+
+@pytest.mark.parametrize("options", [(), ("--force",), ("--untried",)])
+def test_init_says_that_its_settings_file_is_a_folder(folder: Path, options: tuple[str, ...]) -> None:
+    (folder / "hipscope.toml").unlink()
+    (folder / "hipscope.toml").mkdir()
+    said = refused("init", *options)
+    assert "cannot write to hipscope.toml: it is a directory" in said
