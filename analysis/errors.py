@@ -100,7 +100,10 @@ class BuildFailed(HipscopeError):
 
 
 class ProgramFailed(HipscopeError):
-    """The program ran and failed: it crashed, hung or left with an error. `output` is what it printed."""
+    """The program ran and failed: it crashed, hung or left with an error. `output` is what it printed.
+
+    `lacks_files`: files or commands are not there, and it speaks of no arguments, so other ones would not help.
+    """
 
     exit_code = 4
 
@@ -111,9 +114,11 @@ class ProgramFailed(HipscopeError):
         *,
         output: str = "",
         exit_code_of_program: int | None = None,
+        lacks_files: bool = False,
     ) -> None:
         super().__init__(message, hint)
         self.output = output
+        self.lacks_files = lacks_files
         self.exit_code_of_program = exit_code_of_program
 
 

@@ -9,13 +9,10 @@ import re
 from collections.abc import Iterator
 
 from hipscope.analysis.benches.grammar import BenchPiece, BenchText
+from hipscope.analysis.build_files.spoken import WORDS, spoken_in
 
-_COMMENT_OR_STRING = re.compile(
-    r"//[^\n]*|/\*.*?\*/|R\"([^()\\ ]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
-)
-_LINE = re.compile(r"//[/!]?[ \t]*hipscope:(?P<rest>[^\r\n]*)")
-_BLOCK = re.compile(r"/\*+!?\s*hipscope:(?P<rest>.*?)\**\*/", re.DOTALL)
 _BENCH = re.compile(r"[ \t]*bench(?=\s|$)")
+_OTHER = re.compile(rf"[ \t]*(?:{'|'.join(WORDS)})(?=\s|$)")
 
 
 def benches_in(text: str, file: str) -> tuple[BenchText, ...]:
@@ -25,14 +22,15 @@ def benches_in(text: str, file: str) -> tuple[BenchText, ...]:
     """
     found: list[BenchText] = []
     open_at = 0  # the line on which the last bench may go on
-    for line, column, rest, block in _said(text):
+    for said in spoken_in(text):
+        line, column, rest, block = said.line, said.column, said.text, said.block
         match = _BENCH.match(rest)
         if match is not None:
             behind = rest[match.end() :]
             pieces = _pieces(behind, line, column + match.end())
             found.append(BenchText(file, tuple(pieces)))
             open_at = 0 if block else line + 1
-        elif not block and found and line == open_at and "=" in rest:
+        elif not block and found and line == open_at and "=" in rest and not _OTHER.match(rest):
             last = found[-1]
             found[-1] = BenchText(file, (*last.pieces, BenchPiece(rest, line, column)))
             open_at = line + 1
@@ -42,20 +40,6 @@ def benches_in(text: str, file: str) -> tuple[BenchText, ...]:
 def has_benches(text: str) -> bool:
     """Whether a source has a bench."""
     return "hipscope:" in text and bool(benches_in(text, ""))
-
-
-def _said(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Each comment that speaks to hipscope: line and column of what it says, that, and whether it is a block."""
-    if "hipscope:" not in text:
-        return
-    for comment in _COMMENT_OR_STRING.finditer(text):
-        match, block = _LINE.match(comment[0]), False
-        if match is None:
-            match, block = _BLOCK.match(comment[0]), True
-        if match is not None:
-            at = comment.start() + match.start("rest")
-            line = text.count("\n", 0, at) + 1
-            yield line, at - text.rfind("\n", 0, at), match["rest"], block
 
 
 def _pieces(text: str, line: int, column: int) -> Iterator[BenchPiece]:

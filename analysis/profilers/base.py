@@ -15,6 +15,7 @@ from typing import ClassVar
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import ProgramFailed
 from hipscope.analysis.ingest.launches import Launch
+from hipscope.analysis.profilers.missing_files import speaks_of_arguments
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed, signal_name
 from hipscope.analysis.toolchain.build import BuiltProgram
@@ -107,6 +108,7 @@ def program_failed(
         message, hint = f"the program left with exit code {completed.returncode}", None
     else:
         message, hint = "the program launched no kernel", "hipscope profiles GPU kernels; check its arguments"
+    lacks = None
     if not completed.timed_out and completed.returncode != -signal.SIGKILL and (lacks := missing()):
         hint = lacks + (f"; {hint}" if hint else "")
     return ProgramFailed(
@@ -114,6 +116,7 @@ def program_failed(
         hint,
         output=shown(completed),
         exit_code_of_program=None if completed.timed_out else completed.returncode,
+        lacks_files=lacks is not None and speaks_of_arguments(completed.text) is None,
     )
 
 

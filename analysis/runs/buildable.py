@@ -26,7 +26,7 @@ from hipscope.analysis.system.directories import cache_directory, write_atomical
 from hipscope.analysis.system.places import named
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
-from hipscope.analysis.toolchain.project import NotAProgram, Project, resolve_config
+from hipscope.analysis.toolchain.project import NotAProgram, Project, resolve_config, said_arguments
 
 _MOST_TRIED = 3
 
@@ -49,7 +49,9 @@ def buildable_project(
     try:
         project = resolve_benched(target, program_args, config, run, bench=bench)
     except NotAProgram as refusal:
-        asked = _Asked(named(target), tuple(program_args), config or resolve_config(target), run)
+        source = named(target)
+        given = tuple(program_args) or said_arguments(source, run.texts.text(source) or "") or ()
+        asked = _Asked(source, given, config or resolve_config(target), run)
         return _told(asked.instead_of(refusal), run)
     main = project.main_source
     if project.build_kind != "single" or project.subject is not None or main is None:

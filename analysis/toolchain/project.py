@@ -19,6 +19,7 @@ from hipscope.analysis.build_files.source_files import (
     is_source,
     not_a_source,
 )
+from hipscope.analysis.build_files.spoken import run_line
 from hipscope.analysis.config import CONFIG_FILE, Config, load_config
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.source.texts import SourceTexts
@@ -94,7 +95,8 @@ def resolve_project(
     A `hipscope.toml` beside the target or above it decides (as far up as the repository it is in), where the target
     really lies: `..` and links lead there. Without one, or without `build` in it, the program is a single source file.
     `config` replaces what would be read from disk.
-    `program_args` stand in place of those of `args` and of `run`.
+    `program_args` stand in place of those of `args` and of `run`; of one source without a `build` its own
+    `// hipscope: run ...` line comes next.
     Raises `UsageError`: no such file, no `main`, several, empty, or not text.
     """
     texts, place = texts or SourceTexts(), place_of(target, CONFIG_FILE)
@@ -120,7 +122,21 @@ def resolve_project(
     if not has_main(text):
         hint = _bench_hint(text) or "add one, or "
         raise NotAProgram(f"{main}: no `main` function", hint + _BUILD_HINT)
+    if not program_args and (said := said_arguments(main, text)) is not None:
+        arguments = said
     return Project(main.parent, main, (main,), settings, arguments, "single")
+
+
+def said_arguments(source: Path, text: str) -> tuple[str, ...] | None:
+    """The arguments that a source's own `// hipscope: run ...` names; None without one. Raises UsageError."""
+    found = run_line(text)
+    if found is None:
+        return None
+    if found.arguments is None:
+        raise UsageError(
+            f"{source}:{found.said.line}: `hipscope: run`: a quote has no end", "close the quote"
+        )
+    return found.arguments
 
 
 def command_project(

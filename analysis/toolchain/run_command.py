@@ -40,6 +40,13 @@ def with_arguments(run: str, arguments: Sequence[str]) -> str:
     return run[: program.end] + given + run[end:]
 
 
+def arguments_in(run: str) -> tuple[str, ...]:
+    """The arguments that a command gives its program, which is the one that `with_arguments` finds."""
+    words = _last_command(run)
+    at = next((n for n, word in enumerate(words) if "/" in word.text), 0)
+    return tuple(part for word in words[at + 1 :] for part in shlex.split(word.text))
+
+
 def _last_command(run: str) -> list[_Word]:
     """The words of the last command, but for variables that are set for it and what follows a redirection.
 

@@ -41,7 +41,11 @@ def register(server: HipServer) -> None:
         restore(ls)
         show(ls, uri)
         ls.in_background(watch_inputs(ls))
-        if ls.settings.profile_on_open and ls.marks(uri) is None and can_profile(ls, uri):
+        if (
+            ls.settings_of(path_of(uri) or "").profile_on_open
+            and ls.marks(uri) is None
+            and can_profile(ls, uri)
+        ):
             await profile(ls, uri, show_project, asked=False)
         elif can_inspect(ls, uri) and not ls.store.is_inspected(path_of(uri) or ""):
             await inspect(ls, uri, show_project)
@@ -97,8 +101,9 @@ def show_users(ls: HipServer, file: str) -> None:
 
 def recall(ls: HipServer, file: str) -> None:
     """Show kept profiles again of programs that have all inputs as they are now, after this one of them has changed."""
-    now, asked = ls.files_now(), ls.asked_inputs()
+    now = ls.files_now()
     for key in ls.store.users(file):
+        asked = ls.asked_inputs(key)
         shown = ls.store.project(key).shown
         if shown is None or shown.is_of(asked, now):
             continue
@@ -119,7 +124,7 @@ async def profile_again(ls: HipServer, uri: str) -> bool:
     Whether there was any to profile: each looks at the code, too, as soon as it compiles.
     """
     file = path_of(uri)
-    if not ls.settings.profile_on_save or file is None:
+    if file is None or not ls.settings_of(file).profile_on_save:
         return False
     programs = {key: ls.uri(key) for key in ls.store.users(file)}
     for name in programs:
@@ -129,8 +134,10 @@ async def profile_again(ls: HipServer, uri: str) -> bool:
             publish_project(ls, name)
     if (key := key_of(ls, uri)) is not None and can_profile(ls, uri):
         programs[str(key)] = uri
-    now, asked = ls.files_now(), ls.asked_inputs()
-    again = [of for key, of in sorted(programs.items()) if not ls.store.is_current(key, asked, now)]
+    now = ls.files_now()
+    again = [
+        of for key, of in sorted(programs.items()) if not ls.store.is_current(key, ls.asked_inputs(key), now)
+    ]
     await asyncio.gather(*(profile(ls, of, show_project, asked=False) for of in again))
     return bool(again)
 
@@ -169,7 +176,7 @@ def restore(ls: HipServer) -> None:
             if all(disk_text(f) is not None for f in report.sources):
                 profiled = ls.store.update(str(key), report, disk_text)
                 set_aside_what_stays()
-                of_disk = profiled.is_of(ls.asked_inputs(), FilesNow({}))
+                of_disk = profiled.is_of(ls.asked_inputs(str(key)), FilesNow({}))
                 if set(report.sources) <= set(profiled.texts) and of_disk:
                     publish_project(ls, str(key))
                     break

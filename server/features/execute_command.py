@@ -22,6 +22,14 @@ from hipscope.server.features.commands import (
     OPEN_PROFILE,
     OPTIMIZE,
     PROFILE,
+    SET_ARGUMENTS,
+)
+from hipscope.server.features.commands.arguments import (
+    ask_for_arguments,
+    describe_arguments,
+    offer_arguments,
+    read_arguments,
+    set_arguments,
 )
 from hipscope.server.features.commands.bench import write_bench
 from hipscope.server.features.commands.cancel import cancel
@@ -31,8 +39,9 @@ from hipscope.server.features.commands.optimize import optimize
 from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.commands.proposal import apply_proposal, discard
 from hipscope.server.features.project_marks import show_project
+from hipscope.server.jobs.jobs import run_worker
 from hipscope.server.session.language_server import HipServer, path_of
-from hipscope.server.session.project_job import Answer, needed_key
+from hipscope.server.session.project_job import Answer, job_request, needed_key
 from hipscope.server.session.proposals import PendingRewrite
 
 
@@ -69,6 +78,30 @@ def register(server: HipServer) -> None:
         assert isinstance(arguments, Mapping)
         kernel = arguments.get("kernel") or _kernel_text_at(ls, uri, arguments.get("position"))
         return await write_bench(ls, uri, str(kernel or ""))
+
+    @server.command(SET_ARGUMENTS)
+    async def set_arguments_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        uri = _uri(ls, arguments)
+        assert isinstance(arguments, Mapping)
+        given = read_arguments(arguments.get("arguments"))
+        if given is None:
+            return await _answered(ls, ask_for_arguments(ls, uri, show_project))
+        return await set_arguments(ls, uri, given, show_project)
+
+    @server.feature("hipscope/arguments")
+    async def arguments_request(ls: HipServer, params: object) -> Answer:
+        return await describe_arguments(ls, _uri(ls, getattr(params, "_asdict", dict)()))
+
+    @server.feature("hipscope/builds")
+    async def builds_request(ls: HipServer, params: object) -> Answer:
+        uri = _uri(ls, getattr(params, "_asdict", dict)())
+        request = job_request(ls, "builds", needed_key(ls, uri), uri)
+        return dict(await run_worker(request, lambda _message, _share: None))
+
+    async def offer(key: Path, message: str) -> None:
+        await offer_arguments(server, key, message, show_project)
+
+    server.offer_arguments = offer
 
     @server.command(OPEN_PROFILE)
     async def open_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from hipscope.server.features.configuration import pull
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.documents import profile_again, recall, show, show_users
 from hipscope.server.features.heat import send_heat
@@ -63,6 +64,7 @@ def register(server: HipServer) -> None:
                 ls.store.forget(key)
                 ls.published.pop(key)
         ls.in_background(watch_inputs(ls))
+        await pull(ls)
         for document in ls.open_documents():
             send_heat(ls, document.uri)
         await ls.refresh()

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from hipscope.server.reports.schema.fields import RecordMismatch, read_record, to_json
 
-JobKind = Literal["profile", "prepare", "check", "optimize", "open", "inspect"]
+JobKind = Literal["profile", "prepare", "check", "optimize", "open", "inspect", "builds"]
 
 _SERVER = "a request to the worker"
 _WORKER = "a message of the worker"
@@ -83,7 +83,10 @@ class ReportedDiagnostic:
 
 @dataclass(frozen=True, slots=True)
 class JobError:
-    """The end of a job that failed: one line, and what to do. `failure` names the kind, `output` was printed."""
+    """The end of a job that failed: one line, and what to do. `failure` names the kind, `output` was printed.
+
+    `lacks_files`: the program lacks files or commands, so other arguments would not help.
+    """
 
     TAG: ClassVar = ("type", "error")
     message: str
@@ -91,6 +94,7 @@ class JobError:
     hint: str | None = None
     failure: str = ""
     output: str = ""
+    lacks_files: bool = False
     diagnostics: tuple[ReportedDiagnostic, ...] = ()
 
 

@@ -144,6 +144,10 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
     """The JSON object of what was asked for. Raises HipscopeError."""
     if request.kind == "open":
         return _open(request, run)
+    if request.kind == "builds":
+        from hipscope.server.jobs.builds import proposed_builds
+
+        return to_json(proposed_builds(Path(request.target), run))
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.jobs import tasks
 
@@ -190,6 +194,7 @@ def describe(failure: HipscopeError) -> JobError:
         hint=failure.hint,
         failure=type(failure).__name__,
         output=str(getattr(failure, "output", "")),
+        lacks_files=bool(getattr(failure, "lacks_files", False)),
         diagnostics=tuple(
             record_of(ReportedDiagnostic, d, file=os.path.realpath(d.file) if d.file else "")
             for d in getattr(failure, "diagnostics", ())

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from hipscope.server.reports.schema.builds import BuildsReport
 from hipscope.server.reports.schema.cache import CacheReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.compare import CompareReport
@@ -44,6 +45,7 @@ OBJECTS: tuple[type, ...] = (
     MetricsReport,
     CacheReport,
     ResourcesReport,
+    BuildsReport,
 )
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

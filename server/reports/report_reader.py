@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hipscope.server.reports.schema.builds import BuildsReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import read_record
 from hipscope.server.reports.schema.optimize import Optimization
@@ -60,6 +61,11 @@ def read_optimization(data: object, where: str = _WORKER) -> Optimization:
 def read_resources(data: object, where: str = _WORKER) -> ResourcesReport:
     """The `hipscope.resources/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
     return read_record(ResourcesReport, data, where)
+
+
+def read_builds(data: object, where: str = _WORKER) -> BuildsReport:
+    """The `hipscope.builds/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
+    return read_record(BuildsReport, data, where)
 
 
 def read_check(data: object, where: str = _WORKER) -> CheckReport:

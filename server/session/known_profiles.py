@@ -319,12 +319,15 @@ class Store:
         """Drop what is known of a project."""
         self._known.pop(key, None)
 
-    def marks(self, file: str, current: str, asked: Inputs, now: CurrentFiles) -> Marks | None:
+    def marks(
+        self, file: str, current: str, asked: Callable[[str], Inputs], now: CurrentFiles
+    ) -> Marks | None:
         """The newest report that has something on this file, put on its current text.
 
-        `asked` is what a profile would be asked for now, files left aside; `now` is what other files are.
+        `asked` gives what a profile of that project would be asked for now, files left aside; `now` is what other
+        files are.
         """
-        for known in reversed(self._known.values()):
+        for key, known in reversed(self._known.items()):
             shown = known.shown
             if shown is not None and file in shown.texts:
                 report = shown.report
@@ -333,7 +336,7 @@ class Store:
                     _words(now.text(h) or "") != _words(shown.texts[h]) for h in beside & set(shown.texts)
                 )
                 others = report.inputs.files.keys() - beside - {file}
-                asked_for = shown.opened or is_asked(report, asked)
+                asked_for = shown.opened or is_asked(report, asked(key))
                 inputs = not asked_for or any(_differs(shown, name, now) for name in others)
                 return Marks(report, file, shown.texts[file], current, headers, inputs)
         return None
@@ -409,17 +412,18 @@ def has_bench(path: Path, text: str) -> bool:
     if has_benches(text):
         return True
     home = place_of(path, "hipscope.toml").holder
-    benches = _settings(home / "hipscope.toml").get("bench", []) if home is not None else []
+    benches = toml_settings(home / "hipscope.toml").get("bench", []) if home is not None else []
     return home is not None and any(
         isinstance(bench, dict) and (home / str(bench.get("file"))).resolve() == path for bench in benches
     )
 
 
 def _has_build(config: Path) -> bool:
-    return "build" in _settings(config)
+    return "build" in toml_settings(config)
 
 
-def _settings(config: Path) -> dict[str, Any]:
+def toml_settings(config: Path) -> dict[str, Any]:
+    """The top of a `hipscope.toml` as it is on disk; nothing where it cannot be read."""
     try:
         return tomllib.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -29,6 +29,7 @@ from hipscope.server.session.folder_watch import FolderWatch
 from hipscope.server.session.known_profiles import SOURCES, Marks, Store
 from hipscope.server.session.proposals import Proposals
 from hipscope.server.session.protocol import HipscopeProtocol
+from hipscope.server.session.run_arguments import namer_of_arguments
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class FilesNow:
         return digest(text)
 
 
+async def _offer_nothing(_key: Path, _message: str) -> None:
+    """What is done about a program that wants arguments before a feature says what."""
+
+
 async def _ignore(_files: Set[str]) -> None:
     """What is done about changed files before a feature says what."""
 
@@ -67,6 +72,7 @@ class HipServer(LanguageServer):
             protocol_cls=HipscopeProtocol,
         )
         self.settings = EditorSettings()
+        self.folder_settings: dict[Path, EditorSettings] = {}
         self.jobs = Jobs()
         self.inspections = Jobs()
         self.spare = Spare()
@@ -76,6 +82,7 @@ class HipServer(LanguageServer):
         self.watched: frozenset[str] = frozenset()
         self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
         self.when_files_change: Callable[[Set[str]], Coroutine[Any, Any, None]] = _ignore
+        self.offer_arguments: Callable[[Path, str], Coroutine[Any, Any, None]] = _offer_nothing
         self.over_stdio = False
         self.initialization_options: dict[str, Any] = {}
         # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
@@ -96,6 +103,11 @@ class HipServer(LanguageServer):
     def has_extension(self) -> bool:
         """Whether the client is our own extension, which understands the `hipscope/*` notifications."""
         return bool(self.initialization_options.get("hipscopeExtension"))
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client shows `window/showMessageRequest` with its buttons."""
+        return self.has_extension or self.can("window", "show_message") is not None
 
     @property
     def waits_for_commands(self) -> bool:
@@ -140,7 +152,7 @@ class HipServer(LanguageServer):
         if file is None or text is None:
             return None
         kept = self._marks.get(file)
-        fresh = self.store.marks(file, text, self.asked_inputs(), self.files_now())
+        fresh = self.store.marks(file, text, self.asked_inputs, self.files_now())
         if (
             kept
             and fresh
@@ -156,10 +168,22 @@ class HipServer(LanguageServer):
         """All files as a profile that starts now would have them."""
         return FilesNow({path: d.source for d in self.open_documents() if (path := path_of(d.uri))})
 
-    def asked_inputs(self) -> Inputs:
-        """What a profile that starts now would be asked for, without files."""
-        asked = self.settings
-        return Inputs({}, asked.program_arguments, asked.device, asked.arch, asked.backend)
+    def settings_of(self, path: Path | str) -> EditorSettings:
+        """The settings that hold for a file or folder: those of its workspace folder, where these were asked for."""
+        around = [folder for folder in self.folder_settings if Path(path).is_relative_to(folder)]
+        return self.folder_settings[max(around, key=lambda f: len(f.parts))] if around else self.settings
+
+    def program_arguments(self, key: Path) -> tuple[str, ...]:
+        """The arguments that a profile of that project is asked for: none where the program names its own."""
+        given = self.settings_of(key).program_arguments
+        if given and namer_of_arguments(key, self.text(str(key))) != "setting":
+            return ()
+        return given
+
+    def asked_inputs(self, key: str) -> Inputs:
+        """What a profile of that project that starts now would be asked for, without files."""
+        asked = self.settings_of(key)
+        return Inputs({}, self.program_arguments(Path(key)), asked.device, asked.arch, asked.backend)
 
     def folders(self) -> tuple[Path, ...]:
         """The workspace folders of the client."""

@@ -38,7 +38,6 @@ T = TypeVar("T")
 PREPARING = "preparing"
 """The key of the job that prepares rewrites: there is one for all projects."""
 
-SET_ARGUMENTS = "Set arguments..."
 _MAIN = re.compile(r"\bmain\s*\(")
 _LINES_SHOWN = 3  # of what a program printed last
 _LONGEST_SHOWN = 200  # characters of such a line
@@ -88,12 +87,12 @@ def needed_key(ls: HipServer, uri: str) -> Path:
 
 def job_request(ls: HipServer, kind: JobKind, key: Path, uri: str) -> JobRequest:
     """A request with the editor's settings and its unsaved texts."""
-    settings = ls.settings
+    settings = ls.settings_of(key)
     request = JobRequest(
         kind=kind,
         target=str(key),
         file=path_of(uri),
-        program_args=settings.program_arguments,
+        program_args=ls.program_arguments(key),
         backend=settings.backend,
         device=settings.device,
         arch=settings.arch,
@@ -188,30 +187,31 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
         ls.log(f"{line}\n{details.output}")
     if asked or (not problems and known.told != line):
         if details.failure == "ProgramFailed":
-            tell_program_failed(ls, key, line, details.output)
+            tell_program_failed(ls, key, line, details.output, lacks_files=details.lacks_files)
         else:
             ls.tell(line, lsp.MessageType.Error)
         known.told = line
     return {"status": "failed", "message": details.message, "hint": details.hint}
 
 
-def tell_program_failed(ls: HipServer, key: Path, line: str, output: str) -> None:
-    """Tell how a program ended with what it printed last, which often is its usage, and offer to set arguments."""
+def tell_program_failed(
+    ls: HipServer, key: Path, line: str, output: str, *, lacks_files: bool = False
+) -> None:
+    """Tell how a program ended with what it printed last, which often is its usage, and offer to set arguments.
+
+    `lacks_files`: other arguments would not help, so none are asked for.
+    """
     printed = [text.strip()[:_LONGEST_SHOWN] for text in output.splitlines() if text.strip()][-_LINES_SHOWN:]
     message = "\n".join([line, *printed])
-    if ls.has_extension:
-        ls.in_background(_offer_arguments(ls, key, message))
+    if lacks_files:
+        ls.tell(message, lsp.MessageType.Error)
+    elif ls.can_ask:
+        ls.in_background(ls.offer_arguments(key, message))
     else:
-        ls.tell(f"{message}\nArguments: setting `programArguments`.", lsp.MessageType.Error)
-
-
-async def _offer_arguments(ls: HipServer, key: Path, message: str) -> None:
-    actions = [lsp.MessageActionItem(title=SET_ARGUMENTS)]
-    chosen = await ls.window_show_message_request_async(
-        lsp.ShowMessageRequestParams(type=lsp.MessageType.Error, message=message, actions=actions)
-    )
-    if chosen is not None and chosen.title == SET_ARGUMENTS:
-        ls.protocol.notify("hipscope/setArguments", {"uri": ls.uri(str(key))})
+        ls.tell(
+            f"{message}\nArguments: a line `// hipscope: run ARGUMENTS` in the source, or `run` in hipscope.toml.",
+            lsp.MessageType.Error,
+        )
 
 
 def _sentence(answer: Answer) -> str:

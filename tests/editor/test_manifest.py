@@ -20,6 +20,7 @@ from hipscope.server.features.commands import (
     OPEN_PROFILE,
     OPTIMIZE,
     PROFILE,
+    SET_ARGUMENTS,
 )
 from hipscope.server.features.restore import RESTORE
 from hipscope.server.session.editor_settings import EditorSettings, camel_case, read_settings
@@ -46,7 +47,18 @@ def test_the_server_accepts_the_extension_s_defaults_without_a_complaint() -> No
 
 def test_the_extension_asks_for_the_commands_that_the_server_has() -> None:
     asked = set(re.findall(r'"(hipscope\.server\.\w+)"', SOURCE))
-    assert asked == {PROFILE, OPTIMIZE, APPLY, DISCARD, CHECK, BENCH, RESTORE, CANCEL, OPEN_PROFILE}
+    assert asked == {
+        PROFILE,
+        OPTIMIZE,
+        APPLY,
+        DISCARD,
+        CHECK,
+        BENCH,
+        RESTORE,
+        CANCEL,
+        OPEN_PROFILE,
+        SET_ARGUMENTS,
+    }
 
 
 def test_every_contributed_command_is_implemented_under_an_id_that_is_not_the_server_s() -> None:

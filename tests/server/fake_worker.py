@@ -3,7 +3,8 @@
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding, `// note CODE` a note
 without a run. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
-dies, `// worker: usage` fails as a program that wants arguments,
+dies, `// worker: usage` fails as a program that wants arguments, `// worker: lacks` as one that lacks a file,
+`// makes ARGUMENTS` has a Makefile run it so,
 `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
 wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses,
 `// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
@@ -55,6 +56,9 @@ def main() -> None:
     if request["kind"] == "inspect":
         emit("result", report=resources(file, text))
         return
+    if request["kind"] == "builds":
+        emit("result", report=builds(text))
+        return
     emit("progress", message="building", fraction=0.25)
     if request["kind"] == "profile" and "// note " in text:
         emit("inspected", report=resources(file, text))
@@ -80,13 +84,14 @@ def main() -> None:
             inherited = any("sk-stored" in value for value in os.environ.values())
             emit("error", message=f"stored {request.get('stored_keys')}, inherited {inherited}", exit_code=2)
             return
-        if order == "usage" and not request.get("program_args"):
+        if order in ("usage", "lacks") and not request.get("program_args") and "hipscope: run 64" not in text:
             emit(
                 "error",
                 message="the program left with exit code 2",
                 exit_code=5,
                 failure="ProgramFailed",
                 output="reading the arguments\n\nusage: transpose <width> <height>\n",
+                lacks_files=order == "lacks",
             )
             return
         if order == "fail":
@@ -371,6 +376,22 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "sampled": False,
         "partial": None,
     }
+
+
+def builds(text: str) -> Object:
+    found = re.findall(r"// makes (.*)", text)
+    made = [
+        {
+            "origin": "Makefile",
+            "program": "main",
+            "build": "make",
+            "run": f"./main {words}",
+            "arguments": words.split(),
+            "settings": f'build = "make"\nrun = "./main {words}"\n',
+        }
+        for words in found
+    ]
+    return {"schema": "hipscope.builds/1", "directory": "", "builds": made, "refused": []}
 
 
 def finding(file: str, formula: str, number: int, of: Object) -> Object:

@@ -164,7 +164,13 @@ def make_client() -> Editor:
     def unregister_capability(params: lsp.UnregistrationParams) -> None:
         editor.watched.clear()
 
-    for method in ("hipscope/status", "hipscope/heat", "hipscope/setArguments", "hipscope/proposal"):
+    for method in (
+        "hipscope/status",
+        "hipscope/heat",
+        "hipscope/setArguments",
+        "hipscope/proposal",
+        "hipscope/save",
+    ):
 
         @editor.feature(method)  # type: ignore[untyped-decorator]
         def custom(params: Any, method: str = method) -> None:

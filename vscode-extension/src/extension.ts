@@ -15,6 +15,7 @@ import {
   SERVER_OPTIMIZE,
   SERVER_PROFILE,
   SERVER_RESTORE,
+  SERVER_SET_ARGUMENTS,
 } from "./protocol";
 import { Server } from "./server";
 import { StatusItem } from "./status";
@@ -79,6 +80,7 @@ function registerCommands(
     "hipscope.openProfile": () => openProfile(running),
     "hipscope.writeBench": () => runOnServer(running, SERVER_BENCH),
     "hipscope.restore": () => runOnServer(running, SERVER_RESTORE),
+    "hipscope.setArguments": () => runOnServer(running, SERVER_SET_ARGUMENTS),
     "hipscope.acceptProposal": () => proposals.accept(),
     "hipscope.rejectProposal": () => proposals.reject(),
     "hipscope.showEvidence": () => proposals.showEvidence(),

@@ -14,6 +14,7 @@ export const SERVER_OPEN_PROFILE = "hipscope.server.openProfile";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 export const SERVER_APPLY = "hipscope.server.apply";
 export const SERVER_DISCARD = "hipscope.server.discard";
+export const SERVER_SET_ARGUMENTS = "hipscope.server.setArguments";
 
 /** Initialization option that turns on the notifications below. */
 export const EXTENSION_MARK = "hipscopeExtension";
@@ -52,6 +53,21 @@ export interface SetArgumentsParams {
 }
 
 export const setArgumentsNotification = new NotificationType<SetArgumentsParams>("hipscope/setArguments");
+/** The arguments of a program, and those that its build files name. */
+export interface ProgramArguments {
+  readonly name: string;
+  readonly arguments: readonly string[];
+  /** What they are written into. */
+  readonly writes: "source" | "toml";
+  readonly suggestions: readonly { readonly arguments: readonly string[]; readonly origin: string }[];
+}
+
+export const argumentsRequest = new RequestType<SetArgumentsParams, ProgramArguments, void>(
+  "hipscope/arguments",
+);
+
+/** The server has edited a file of settings, which counts when it is saved. */
+export const saveNotification = new NotificationType<SetArgumentsParams>("hipscope/save");
 export const statusNotification = new NotificationType<StatusParams>("hipscope/status");
 
 /** A verified rewrite that waits for the user's decision. */

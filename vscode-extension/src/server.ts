@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { DidChangeConfigurationNotification, LanguageClient, State } from "vscode-languageclient/node";
 import type { LanguageClientOptions } from "vscode-languageclient/node";
+import { askForArguments } from "./arguments";
 import type { Heat } from "./heat";
 import { Jobs } from "./jobs";
 import type { Keys } from "./keys";
@@ -12,6 +13,7 @@ import {
   EXTENSION_MARK,
   heatNotification,
   proposalNotification,
+  saveNotification,
   setArgumentsNotification,
   statusNotification,
 } from "./protocol";
@@ -137,8 +139,11 @@ export class Server {
     client.onNotification(proposalNotification, (proposal) => {
       void this.proposals.show(proposal);
     });
-    client.onNotification(setArgumentsNotification, () => {
-      void vscode.commands.executeCommand("workbench.action.openSettings", "hipscope.programArguments");
+    client.onNotification(setArgumentsNotification, ({ uri }) => {
+      void askForArguments(client, uri);
+    });
+    client.onNotification(saveNotification, async ({ uri }) => {
+      await (await vscode.workspace.openTextDocument(vscode.Uri.parse(uri))).save();
     });
     client.onDidChangeState(({ newState }) => {
       this.#follow(newState);

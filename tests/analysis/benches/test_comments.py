@@ -36,3 +36,8 @@ def test_a_word_keeps_its_line_and_column() -> None:
 def test_a_file_has_benches_only_if_a_comment_says_so() -> None:
     assert has_benches(SOURCE)
     assert not has_benches('const char* text = "// hipscope: bench k";\n// bench hipscope: k\n')
+
+
+def test_a_run_line_right_below_a_bench_is_none_of_its_own() -> None:
+    (bench,) = benches_in("// hipscope: bench k grid=4\n// hipscope: run --n=64\n", "a.hip")
+    assert bench.text.strip() == "k grid=4"

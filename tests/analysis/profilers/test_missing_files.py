@@ -89,3 +89,4 @@ def test_a_program_that_lacks_its_input_is_told_what_it_names(tmp_path: Path) ->
     with pytest.raises(ProgramFailed, match="exit code 1") as failure:
         profile_project(resolve_project(file), options=ProfileOptions(backend="emulator"))
     assert failure.value.hint == "its sources name files that are not there: ../data/matrix.mtx"
+    assert failure.value.lacks_files

@@ -241,3 +241,19 @@ def test_profile_x_py_says_what_can_be_done_instead(
 def test_a_source_may_have_another_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(f"#include <hip/hip_runtime.h>\n{MAIN}")
     assert resolve_project(tmp_path / name).main_source == tmp_path / name
+
+
+def test_a_run_line_of_the_source_names_its_arguments_below_the_command_line_and_above_the_toml(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "a.hip"
+    (tmp_path / "hipscope.toml").write_text('args = ["7"]\n')
+    source.write_text(f"// hipscope: run --size 'a b'\n{MAIN}")
+    assert resolve_project(source).program_args == ("--size", "a b")
+    assert resolve_project(source, ["3"]).program_args == ("3",)
+    source.write_text(f"/* hipscope: run */ {MAIN}")
+    assert resolve_project(source).program_args == ()
+    source.write_text(f'const char* s = "// hipscope: run 5"; // hipscope: runs 6\n{MAIN}')
+    assert resolve_project(source).program_args == ("7",)
+    source.write_text(f"\n// hipscope: run 'a\n{MAIN}")
+    assert said(source) == f"{source}:2: `hipscope: run`: a quote has no end (close the quote)"

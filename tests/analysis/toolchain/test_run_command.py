@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from hipscope.analysis.toolchain.run_command import with_arguments
+from hipscope.analysis.toolchain.run_command import arguments_in, with_arguments
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,10 @@ def test_the_shell_agrees() -> None:
         subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True).stdout
         == "it's|$HOME|"
     )
+
+
+@pytest.mark.parametrize(
+    "run", ["./app 7 'a b'", "cd sub && timeout 9 ./app 7 'a b' > out.txt", "app 7 'a b' | tail -1"]
+)
+def test_the_programs_arguments_are_found_again(run: str) -> None:
+    assert arguments_in(run) == ("7", "a b")

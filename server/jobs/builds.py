@@ -1,0 +1,43 @@
+"""What the build files beside a program say, as a record for the editor.
+
+Asks make and CMake; builds and runs nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hipscope.analysis.build_files.proposal import BuildProposal, propose_builds
+from hipscope.analysis.build_files.source_files import PROGRAM_SUFFIXES
+from hipscope.analysis.run import Run
+from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_config
+from hipscope.analysis.toolchain.run_command import arguments_in
+from hipscope.server.reports.schema.builds import BuildsReport, ProposedBuild
+
+
+def proposed_builds(target: Path, run: Run) -> BuildsReport:
+    """The programs of a directory, or those of them that are compiled from a source. Raises HipscopeError."""
+    directory = target if target.is_dir() else target.parent
+    source = target if target.suffix in PROGRAM_SUFFIXES else None
+    run.say("asking the build files")
+    found = propose_builds(directory, find_toolchain(resolve_config(target)).calls, source)
+    return BuildsReport(str(directory), tuple(map(_record, found.found)), found.refused)
+
+
+def _record(proposal: BuildProposal) -> ProposedBuild:
+    return ProposedBuild(
+        proposal.origin,
+        proposal.program,
+        proposal.build,
+        proposal.run,
+        arguments_in(proposal.run) if proposal.run is not None else (),
+        settings_text(proposal),
+    )
+
+
+def settings_text(proposal: BuildProposal) -> str:
+    """The `hipscope.toml` that says the same; nothing for one source that needs no build."""
+    if not proposal.lines:
+        return ""
+    return "\n".join([f"# From {proposal.origin}.", *proposal.lines, ""])
