@@ -1,14 +1,18 @@
-"""One launch of a kernel trace as a record, for those who time single runs.
+"""What one run of a profiler left: its launches as records, and the names of its counters.
 
-Takes a CSV file, gives its launches. Whole captures are read by `read_captures`.
+Takes the folder of the run, gives what its tables or databases hold. Whole captures are read by `read_captures`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.ingest.formats.rocprof_csv import read_launch_table
+from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.rocpd import is_rocpd, read_rocpd
+from hipscope.analysis.ingest.formats.rocprof_csv import read_launch_table, read_long_counters
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,40 @@ class Launch:
 
 
 def read_kernel_trace(path: Path) -> list[Launch]:
-    """All launches. Tables before ROCm 6.3 have no Dispatch_Id: there, launches count from 1 in file order."""
+    """All launches of a table. Those before ROCm 6.3 have no Dispatch_Id: there, launches count from 1."""
     (columns,) = read_launch_table(path).launches
+    return _records(columns)
+
+
+def launches_in(folder: Path) -> list[Launch]:
+    """All launches that one run left in a folder: in tables, else in databases (ROCm 7.0 and later)."""
+    tables = [
+        launch for path in sorted(folder.rglob("*kernel_trace.csv")) for launch in read_kernel_trace(path)
+    ]
+    return tables or [
+        launch
+        for recorded in _databases(folder)
+        for columns in recorded.launches
+        for launch in _records(columns)
+    ]
+
+
+def counters_in(folder: Path) -> frozenset[str]:
+    """The counters of which one run left a value."""
+    tables = [read_long_counters(path) for path in sorted(folder.rglob("*counter_collection.csv"))]
+    found = (columns for recorded in (*tables, *_databases(folder)) for columns in recorded.counters)
+    return frozenset(name for columns in found for name in columns.name.used())
+
+
+def _databases(folder: Path) -> Iterator[Recorded]:
+    """Those that can be read: a run that was ended leaves half of one."""
+    for path in sorted(folder.rglob("*.db")):
+        if is_rocpd(path):
+            with suppress(ValueError):
+                yield read_rocpd(path)
+
+
+def _records(columns: LaunchColumns) -> list[Launch]:
     return [
         Launch(
             id=int(columns.id[row]),

@@ -28,6 +28,9 @@ _KIND = re.compile(
     r"_?(kernel_trace|counter_collection|agent_info|kernel_stats|pc_sampling_\w+|results|pmc_perf)?\.(csv|json|db)$"
 )
 
+# What stands before the kind where only the number of the process tells files apart: rocprofv3's own, and ours.
+_OF_PROCESS = re.compile(r"(out_)?\d+")
+
 
 @dataclass
 class ReadFile:
@@ -182,8 +185,8 @@ def _one_run(runs: Sequence[_Run], notes: list[str]) -> tuple[list[_Run], list[_
 
 
 def _beside(run: _Run, best: _Run) -> bool:
-    numbered = run.prefix.isdigit() and best.prefix.isdigit()
-    return run.folder == best.folder and numbered and not run.counted and not best.counted
+    numbered = _OF_PROCESS.fullmatch(run.prefix) and _OF_PROCESS.fullmatch(best.prefix)
+    return bool(numbered) and run.folder == best.folder and not run.counted and not best.counted
 
 
 def _name(run: _Run) -> str:

@@ -1,23 +1,22 @@
 """rocprofv3 on an AMD GPU as a profiler.
 
-Takes a built program, gives the tool's own output: a kernel trace, counters of the longest kernels in as many passes as
-the hardware needs, and a thread trace of the longest when its decoder is installed, else samples. Each runs it once.
+Takes a built program, gives the tool's own output: a kernel trace, counters of the longest kernels in as few runs as
+the hardware needs, and a thread trace of the longest when its decoder is installed, else samples. Each step that fails
+or takes too long costs what it would have given, and the reason is kept.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from hipscope.analysis.errors import HipscopeError, MissingTool, ProfilerFailed, ProgramFailed
-from hipscope.analysis.ingest.launches import Launch, read_kernel_trace
+from hipscope.analysis.errors import HipscopeError, ProfilerFailed, ProgramFailed
+from hipscope.analysis.ingest.launches import Launch, counters_in, launches_in
 from hipscope.analysis.profilers.base import (
     MeasuringProfiler,
     ProfilerRun,
@@ -27,21 +26,20 @@ from hipscope.analysis.profilers.base import (
 )
 from hipscope.analysis.profilers.rocm_counters import counter_passes, counter_set
 from hipscope.analysis.profilers.rocm_failures import first_error, known_failure, without_tool_lines
+from hipscope.analysis.profilers.rocm_tool import RocmTool, find_rocm_tool
 from hipscope.analysis.system.directories import work_directory
-from hipscope.analysis.system.process import Completed, run_process, signal_name
-
-_DECODER = "librocprof-trace-decoder.so"
-
+from hipscope.analysis.system.process import Completed, signal_name
 
 _MOST_KERNELS = 10  # of which counters are collected
 _MOST_TIME = 0.95  # of all kernels' time, that they take together
 _OTHER_CUS = (None, "0", "2", "3")  # whose waves are traced: the tool's own choice (1) first
 # How often program counters are sampled (rocprofiler-compute): in cycles, a power of 2, or in microseconds.
-_SAMPLING = {
-    "stochastic": ("cycles", "stochastic", "1048576"),
-    "host_trap": ("time", "host_trap", "1"),
-}
+_SAMPLING = {"stochastic": ("cycles", "1048576"), "host_trap": ("time", "1")}
 _STOCHASTIC = ("gfx942", "gfx950")
+_NO_WAVE = "no wave of the kernel ran on the CUs that were traced (launch more workgroups)"
+_PIECE, _KEY_LENGTH = 1 << 20, 200
+_SAMPLES = re.compile(rb'"pc_sample_(?:host_trap|stochastic)"\s*:\s*\[\s*\{')
+_WAVE_FILES = "se*_sm*_sl*_wv*.json"
 
 
 class RocmProfiler(MeasuringProfiler):
@@ -54,34 +52,32 @@ class RocmProfiler(MeasuringProfiler):
 
         Only the trace has to succeed; what else fails or takes too long is one line of the capture's `partial`.
         """
-        tool = _tool()
-        offers = _help(tool, job)
-        passes = list(counter_passes(counter_set(job.toolchain.arch)))
+        tool = find_rocm_tool(job)
         job.run.say("kernel trace", 0.0)
-        options = ["--kernel-trace", "--stats"]
-        traced = _rocprofv3(tool, job, job.directory / "trace", options)
-        traces = sorted((job.directory / "trace").rglob("*kernel_trace.csv"))
-        if traced.timed_out or not traces:
+        out, options = job.directory / "kernel_trace", tool.trace_options()
+        traced = tool.run(job, out, options)
+        launches = launches_in(out)
+        if traced.timed_out or not launches:
             raise _failure(tool, job, traced, options)
-        kernels = _longest(launch for trace in traces for launch in read_kernel_trace(trace))
-        steps = _Steps(tool, offers, job, kernels, traced.returncode)
-        notes = [*steps.counters(passes), *steps.thread_trace_or_samples()]
-        _write_sidecar(job, traced, tool, notes)
+        steps = RocmSteps(tool, job, _longest(launches), traced.returncode)
+        steps.note("kernel trace", "which kernels take the time", options, traced, bool(launches))
+        job.run.say(steps.plan())
+        notes = [*steps.counters(), *steps.thread_trace_or_samples()]
+        _write_sidecar(job, traced, tool.version(), notes, steps.runs)
         return None
 
     def time_launches(self, job: ProfilerRun) -> TimedRun:
         """The kernel trace of one run."""
         out = job.directory / "timing"
         try:
-            tool, options = _tool(), ["--kernel-trace"]
-            traced = _rocprofv3(tool, job, out, options)
-            traces = sorted(out.rglob("*kernel_trace.csv"))
-            if traced.timed_out or (not traced.ok and not traces):
+            tool, options = find_rocm_tool(job), ["--kernel-trace"]
+            traced = tool.run(job, out, options, formats=["rocpd"] if tool.rocpd else ["csv"])
+            launches = launches_in(out)
+            if traced.timed_out or (not traced.ok and not launches):
                 raise _failure(tool, job, traced, options)
-            if not traces:
+            if not launches:
                 raise ProgramFailed("rocprofv3 wrote no kernel trace", output=shown(traced))
-            launches = tuple(launch for trace in traces for launch in read_kernel_trace(trace))
-            return TimedRun(launches, traced.returncode)
+            return TimedRun(tuple(launches), traced.returncode)
         finally:
             shutil.rmtree(out, ignore_errors=True)
 
@@ -101,100 +97,166 @@ def _longest(launches: Iterable[Launch]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """The runs after the first one. Each gives notes: what is missing from it and why, none when all is there."""
+@dataclass
+class RocmSteps:
+    """The runs after the first one. Each gives notes: what is missing from it and why, none when all is there.
 
-    tool: str
-    offers: str
+    `exit_code` is that of the program: the same from another run is no failure of that. `runs` says what was run.
+    """
+
+    tool: RocmTool
     job: ProfilerRun
     kernels: tuple[str, ...]
-    exit_code: int  # of the program: the same from another run is no failure of that
+    exit_code: int
+    runs: list[dict[str, Any]] = field(default_factory=list)
 
-    def counters(self, passes: Sequence[Sequence[str]]) -> list[str]:
-        """One run per pass, of the longest kernels where this version can choose."""
-        notes, missing = [], []
+    def plan(self) -> str:
+        """How often the program runs again, and why."""
+        passes = len(self._passes())
+        counted = f"{len(counter_set(self.job.toolchain.arch))} counters"
+        if self.tool.replays_kernels:
+            counters, runs = f"1 for {counted}, by replaying each launch", 1
+        else:
+            counters, runs = f"{passes} for {counted}: the hardware counts few at once", passes
+        what = "a thread trace" if self.tool.traces_threads else "samples" if self._method() else None
+        if what is None:
+            return f"the program runs {runs} more times: {counters}"
+        return f"the program runs {runs + 1} more times: {counters}; 1 for {what}"
+
+    def note(self, step: str, why: str, options: Sequence[str], done: Completed, gave: bool) -> None:
+        """Keep what a run was for, how it was asked for and how it ended."""
+        self.runs.append(
+            {
+                "step": step,
+                "why": why,
+                "options": list(options),
+                "exit_code": None if done.timed_out else done.returncode,
+                "seconds": round(done.seconds, 3),
+                "gave": gave,
+            }
+        )
+
+    def counters(self) -> list[str]:
+        """All in one run where this version replays launches, else a run for each pass."""
+        passes = self._passes()
+        if self.tool.replays_kernels:
+            came, note = self._counter_run("counters", "replay", passes, 0.5)
+            if came:
+                return self._missing(came)
+            self.job.run.say(f"counters by replaying launches: {note}")
+        found: set[str] = set()
+        notes: list[str] = []
         for number, counters in enumerate(passes, start=1):
             of = f" of {len(self.kernels)} kernels" if self.kernels else ""
-            self.job.run.say(f"counters{of}, pass {number} of {len(passes)}", number / (len(passes) + 2))
-            out = self.job.directory / f"pass_{number}"
-            asked = _counter_options(self.offers, counters, out)
-            done = _rocprofv3(self.tool, self.job, out, [*asked, *self._only(self.kernels)])
-            came = _counter_names(out)
-            missing += [name for name in counters if name not in came]
-            if not came and (done.timed_out or done.returncode not in (0, self.exit_code)):
-                notes.append(f"counter pass {number} of {len(passes)} {_why(done, self.job)}")
-        if missing:
-            notes.append(f"these counters did not come: {', '.join(missing)}")
-        return notes
+            name = f"counters{of}, pass {number} of {len(passes)}"
+            came, note = self._counter_run(name, f"pass_{number}", [counters], number / (len(passes) + 2))
+            found |= came
+            if note:
+                notes.append(f"counter pass {number} of {len(passes)} {note}")
+        return [*notes, *self._missing(found)]
 
     def thread_trace_or_samples(self) -> list[str]:
         """Where in the longest kernel the time goes: every instruction of some waves, else samples of all."""
         notes: list[str] = []
-        decoder = _decoder(self.tool)
-        if "--att" in self.offers and decoder is not None:
-            for unit in _OTHER_CUS:
-                found = self._thread_trace(decoder, unit)
-                if found is None:
-                    return notes
-                notes = [found]
-                if not found.endswith(_NO_WAVE):
-                    break
-        else:
+        if not self.tool.traces_threads:
             notes = [
                 "no thread trace: this rocprofv3 or its decoder is missing, so there is no cost per line"
             ]
+        for unit in _OTHER_CUS if self.tool.traces_threads else ():
+            found = self._thread_trace(unit)
+            if found is None:
+                return []
+            notes = [found]
+            if not found.endswith(_NO_WAVE):
+                break
         return notes if (failed := self._samples()) is None else [*notes, failed]
 
-    def _thread_trace(self, decoder: Path, unit: str | None) -> str | None:
+    def _passes(self) -> list[tuple[str, ...]]:
+        return list(counter_passes(counter_set(self.job.toolchain.arch)))
+
+    def _missing(self, came: frozenset[str] | set[str]) -> list[str]:
+        missing = [name for counters in self._passes() for name in counters if name not in came]
+        return [f"these counters did not come: {', '.join(missing)}"] if missing else []
+
+    def _counter_run(
+        self, name: str, folder: str, groups: Sequence[Sequence[str]], share: float
+    ) -> tuple[frozenset[str], str | None]:
+        """The counters that a run gave; why there is none where it failed."""
+        self.job.run.say(name, share)
+        out = self.job.directory / folder
+        options = [*self.tool.counter_options(groups, out), *self._only(self.kernels)]
+        done = self.tool.run(self.job, out, options)
+        came = counters_in(out)
+        self.note(name, "what bounds the kernels", options, done, bool(came))
+        failed = not came and (done.timed_out or done.returncode not in (0, self.exit_code))
+        return came, _why(done, self.job) if failed else None
+
+    def _thread_trace(self, unit: str | None) -> str | None:
         """None when waves were traced, else why not."""
-        self.job.run.say("thread trace" + (f" of CU {unit}" if unit else ""))
-        out = self.job.directory / "att"
+        name = "thread trace" + (f" of CU {unit}" if unit else "")
+        self.job.run.say(name)
+        out = self.job.directory / "thread_trace"
         shutil.rmtree(out, ignore_errors=True)
-        options = ["--att", "--att-library-path", str(decoder), *self._only(self.kernels[:1])]
+        options = ["--att", "--att-library-path", str(self.tool.decoder), *self._only(self.kernels[:1])]
         options += ["--att-target-cu", unit] if unit else []
-        done = _rocprofv3(self.tool, self.job, out, options)
-        if any(out.rglob("se*_sm*_sl*_wv*.json")):
+        done = self.tool.run(self.job, out, options)
+        came = any(out.rglob(_WAVE_FILES))
+        self.note(name, "where in the longest kernel the time goes", options, done, came)
+        for database in out.rglob("*.db"):  # launches are slower under a trace: those of the first run count
+            database.unlink()
+        if came:
             return None
         if done.timed_out or done.returncode not in (0, self.exit_code):
             return f"the thread trace {_why(done, self.job)}"
         return f"the thread trace is empty: {_NO_WAVE}"
 
+    def _method(self) -> str | None:
+        return self.tool.sampling(self.job.toolchain.arch in _STOCHASTIC)
+
     def _samples(self) -> str | None:
         """None when samples were taken or this version has none, else why not."""
-        if "--pc-sampling-method" not in self.offers:
+        method = self._method()
+        if method is None:
             return None
-        exact = "stochastic" in self.offers and self.job.toolchain.arch in _STOCHASTIC
-        unit, method, interval = _SAMPLING["stochastic" if exact else "host_trap"]
-        self.job.run.say(f"samples of program counters ({method.replace('_', ' ')})")
+        unit, interval = _SAMPLING[method]
+        name = f"samples of program counters ({method.replace('_', ' ')})"
+        self.job.run.say(name)
         options = ["--pc-sampling-beta-enabled", "--pc-sampling-unit", unit, "--pc-sampling-method", method]
+        options += ["--pc-sampling-interval", interval]
         out = self.job.directory / "samples"
-        done = _rocprofv3(self.tool, self.job, out, [*options, "--pc-sampling-interval", interval])
-        return None if any(out.rglob("*pc_sampling_*.csv")) else f"sampling {_why(done, self.job)}"
+        # A database has no samples, and only JSON has their addresses.
+        done = self.tool.run(self.job, out, options, formats=["json"] if self.tool.rocpd else ["csv", "json"])
+        came = _has_samples(out)
+        self.note(name, "where the time goes, without a thread trace", options, done, came)
+        return None if came else f"sampling {_why(done, self.job)}"
 
     def _only(self, kernels: Sequence[str]) -> list[str]:
         """The option that leaves out other kernels, for versions that have it (6.3 and later)."""
-        if not kernels or "--kernel-include-regex" not in self.offers:
+        if not kernels or "--kernel-include-regex" not in self.tool.offers:
             return []
         return ["--kernel-include-regex", "|".join(dict.fromkeys(re.escape(_identifier(k)) for k in kernels))]
 
 
-_NO_WAVE = "no wave of the kernel ran on the CUs that were traced (launch more workgroups)"
+def _has_samples(out: Path) -> bool:
+    """Whether a run left samples: a table of them, or a list in JSON that is not empty."""
+    return any(out.rglob("*pc_sampling_*.csv")) or any(map(_names_samples, out.rglob("*_results.json")))
+
+
+def _names_samples(path: Path) -> bool:
+    """Whether a list of samples in a JSON file has an element, without reading all of it at once."""
+    before = b""
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            if _SAMPLES.search(before + piece):
+                return True
+            before = piece[-_KEY_LENGTH:]
+    return False
 
 
 def _identifier(kernel: str) -> str:
     """The name of a kernel without what its result, template and parameters are."""
     match = re.match(r"(?:[\w:\s]*?[\s:])?(\w+)\s*(?:[<(\[.]|$)", kernel)
     return match[1] if match else kernel
-
-
-def _counter_names(out: Path) -> frozenset[str]:
-    """The counters of which a pass wrote a value."""
-    found: set[str] = set()
-    for table in out.rglob("*counter_collection.csv"):
-        with table.open(encoding="utf-8", errors="replace", newline="") as file:
-            found.update(row.get("Counter_Name") or "" for row in csv.DictReader(file))
-    return frozenset(found)
 
 
 def _why(done: Completed, job: ProfilerRun) -> str:
@@ -211,35 +273,12 @@ def _why(done: Completed, job: ProfilerRun) -> str:
     )
 
 
-def _tool() -> str:
-    tool = shutil.which("rocprofv3")
-    if tool is None:
-        raise MissingTool(
-            "rocprofv3 is not on PATH", "install ROCm's rocprofiler-sdk, or use --backend emulator"
-        )
-    return tool
-
-
-def _rocprofv3(
-    tool: str, job: ProfilerRun, out: Path, options: Sequence[str], program: Sequence[str] = ()
-) -> Completed:
-    # The default format and file names changed between versions, so all of them are said. The short `-f` came with 7.0.
-    output = ["--output-format", "csv", "-d", str(out), "-o", "out"]
-    return run_process(
-        [tool, *options, *output, "--", *(program or job.built.argv)],
-        timeout=job.config.timeout_s,
-        cwd=job.built.directory,
-        env={**os.environ, **job.config.env, **job.built.env},
-        cancel=job.run.cancel,
-    )
-
-
-def _failure(tool: str, job: ProfilerRun, completed: Completed, options: Sequence[str]) -> HipscopeError:
+def _failure(tool: RocmTool, job: ProfilerRun, completed: Completed, options: Sequence[str]) -> HipscopeError:
     """Whose failure it was: rocprofv3's own where it fails with these options on a program that does nothing."""
     if completed.timed_out or completed.ok:
         return program_failed(completed, job.config.timeout_s, no_kernel=False)
     with work_directory("rocprofv3") as out:
-        alone = _rocprofv3(tool, job, out, options, [shutil.which("true") or "/bin/true"])
+        alone = tool.run(job, out, options, program=[shutil.which("true") or "/bin/true"])
     if alone.ok:
         return program_failed(completed, job.config.timeout_s, no_kernel=False)
     lines = [line.strip() for line in alone.text.splitlines() if line.strip()]
@@ -252,51 +291,20 @@ def _failure(tool: str, job: ProfilerRun, completed: Completed, options: Sequenc
     )
 
 
-def _counter_options(offers: str, counters: Sequence[str], out: Path) -> list[str]:
-    """How this rocprofv3 is asked for counters: on the command line (6.3 and later) or in a file."""
-    if "--pmc" in offers:
-        return ["--pmc", *counters]
-    out.mkdir(parents=True, exist_ok=True)
-    asked = out / "counters.txt"
-    asked.write_text(f"pmc: {' '.join(counters)}\n", encoding="ascii")
-    return ["-i", str(asked)]
-
-
-def _help(tool: str, job: ProfilerRun) -> str:
-    return run_process([tool, "--help"], timeout=60, cancel=job.run.cancel).text
-
-
-def _decoder(tool: str) -> Path | None:
-    """The directory of the thread-trace decoder: where its variable says, or beside the tool."""
-    named = os.environ.get("ROCPROF_ATT_LIBRARY_PATH")
-    beside = Path(tool).resolve().parent.parent / "lib"
-    candidates = [Path(p) for p in (named or "").split(os.pathsep) if p] + [beside]
-    return next((d for d in candidates if (d / _DECODER).exists()), None)
-
-
-def _version(tool: str) -> str:
-    """The tool with its version: what it says itself (7.0 and later), else what ROCm's files say; bare when neither."""
-    said = re.search(r"version:?\s*([\w.]+)", run_process([tool, "--version"], timeout=60).text)
-    if said:
-        return f"rocprofv3 {said[1]}"
-    try:
-        text = (Path(tool).resolve().parent.parent / ".info" / "version").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return "rocprofv3"
-    return f"rocprofv3 of ROCm {text.split('-')[0]}" if text else "rocprofv3"
-
-
-def _write_sidecar(job: ProfilerRun, completed: Completed, tool: str, notes: Sequence[str]) -> None:
+def _write_sidecar(
+    job: ProfilerRun, completed: Completed, version: str, notes: Sequence[str], runs: Sequence[dict[str, Any]]
+) -> None:
     sidecar = {
         "schema": "hipscope.capture/1",
         "source": "rocm",
         "provenance": "measured",
-        "tool": _version(tool),
+        "tool": version,
         "program": {
             "command": list(job.built.argv),
             "exit_code": completed.returncode,
             "output": without_tool_lines(shown(completed)),
         },
         "partial": "; ".join(notes) or None,
+        "runs": list(runs),
     }
     (job.directory / "hipscope.json").write_text(json.dumps(sidecar, indent=1), encoding="utf-8")

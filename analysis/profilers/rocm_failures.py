@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class _Failure:
-    """`patterns` are texts of rocprofiler-sdk's source (6.2 to 7.2) and of the HSA runtime."""
+    """`patterns` are texts of rocprofiler-sdk's source (6.2 to 1.3.2 of July 2026) and of the HSA runtime."""
 
     said: str
     fix: str
@@ -33,6 +33,7 @@ _KNOWN = (
             r"CAP_PERFMON",
             r"not (allowed|permitted) to (collect|profile|use).*counter",
             r"profiling is not permitted",
+            r"could not be locked for profiling due to lack of permissions",
         ),
     ),
     _Failure(
@@ -46,6 +47,16 @@ _KNOWN = (
         (r"pc.?sampling.*(not supported|unsupported|not available|not implemented)",),
     ),
     _Failure(
+        "this version of ROCm has no counters for this GPU",
+        "use a newer rocprofiler-sdk, or --backend emulator",
+        (r"architecture is not supported, no counter metrics",),
+    ),
+    _Failure(
+        "the driver of this GPU is older than this rocprofv3 needs",
+        "update amdgpu, or use the ROCm that belongs to it",
+        (r"depends on a newer version of KFD",),
+    ),
+    _Failure(
         "another program profiles this GPU",
         "wait for it to end, or choose another GPU with HIP_VISIBLE_DEVICES",
         (r"HSA_STATUS_ERROR_RESOURCE_BUSY", r"another (process|context).*(profil|counter)"),
@@ -55,6 +66,7 @@ _KNOWN = (
         "they are left out; the others are there",
         (
             r"exceeds? (the )?(hardware|HW) (limit|counters)",
+            r"exceeds the capabilities of the hardware",
             r"cannot (be )?collect(ed)? (together|in (a )?single pass)",
         ),
     ),
@@ -64,6 +76,7 @@ _KNOWN = (
         (
             r"(unable to find|could not find|invalid|unknown|no such).{0,40}counter",
             r"counter.{0,60}(not (found|available|valid|supported)|unavailable)",
+            r"metric is not valid for the agent",
         ),
     ),
     _Failure(

@@ -24,7 +24,8 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed
 from hipscope.analysis.toolchain.build import BuiltProgram
 from hipscope.analysis.toolchain.discovery import Toolchain
-from tests.fake_rocprofv3 import CAPTURES, VERSIONS, Answers, calls, install
+from tests.fake_rocprofv3 import CAPTURES, Answers, calls, formats, install
+from tests.rocprofv3_options import VERSIONS
 
 
 @pytest.fixture
@@ -217,16 +218,20 @@ def test_rocprofv3_gives_a_measured_profile_with_counters(tools: Path, tmp_path:
     RocmProfiler().record(run)
     profile = read_capture(run.directory)
     assert (profile.source, profile.provenance) == (Source.ROCM, Provenance.MEASURED)
-    assert profile.tool == "rocprofv3 1.0.0"
+    assert profile.tool == "rocprofv3 1.0.0 of ROCm 7.0.0"
     assert profile.program.output == "PASS\n"
     kernel = profile.kernels[0]
     assert [d.time_ns for d in kernel.dispatches] == [8292, 5528, 5488]
     assert kernel.counters["SQ_WAVES"] == 3 * 16384
     assert kernel.counters["TCC_EA0_RDREQ_sum"] > 0
     assert steps[0] == "kernel trace"
+    assert (
+        steps[1]
+        == "the program runs 5 more times: 4 for 50 counters: the hardware counts few at once; 1 for samples"
+    )
     assert "counters of 1 kernels, pass 1 of 4" in steps
     first, *others, last = calls(tools)
-    assert first == "--kernel-trace --stats"
+    assert first == "--kernel-trace"
     assert all(call.startswith("--pmc ") for call in others)
     assert all(call.endswith(" --kernel-include-regex vecCopy") for call in others)
     assert last.startswith(
@@ -259,20 +264,20 @@ def test_without_the_decoder_the_profile_says_what_is_missing(tools: Path, tmp_p
     assert "no cost per line" in (read_capture(run.directory).partial or "")
 
 
-# The tables that a rocprofv3 of each version writes.
+# The tables that a rocprofv3 of each version writes, and how many waves they count.
 TABLES = {
     "6.2": ("sdk_6.2/kernel_trace.csv", "sdk_6.2/counter_collection.csv", 65536),
     "6.3": ("sdk_6.3/kernel_trace.csv", "sdk_6.3/counter_collection.csv", 4 * 16384),
     "6.4": ("sdk_6.3/kernel_trace.csv", "sdk_6.3/counter_collection.csv", 4 * 16384),
-    "7.0": ("mi300x_trace/ps_file_kernel_trace.csv", "mi300x_vcopy/pmc_perf.csv", 3 * 16384),
 }
+LATER = ("mi300x_trace/ps_file_kernel_trace.csv", "mi300x_vcopy/pmc_perf.csv", 3 * 16384)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_version_of_rocprofv3_gives_a_trace_and_counters(
     tools: Path, tmp_path: Path, version: str
 ) -> None:
-    trace, table, waves = TABLES[version]
+    trace, table, waves = TABLES.get(version, LATER)
     install(tools, Answers(version, trace=str(CAPTURES / trace), table=str(CAPTURES / table)))
     run = run_of(tmp_path)
     RocmProfiler().record(run)
@@ -280,18 +285,21 @@ def test_each_version_of_rocprofv3_gives_a_trace_and_counters(
     assert profile.kernels[0].time_ns > 0
     counted = [kernel.counters["SQ_WAVES"] for kernel in profile.kernels if "SQ_WAVES" in kernel.counters]
     assert max(counted) == waves
-    asked = calls(tools)
-    assert asked[0] == "--kernel-trace --stats"
-    passes = len(list(counter_passes(counter_set("gfx942"))))
-    assert all(call.startswith("-i " if version == "6.2" else "--pmc ") for call in asked[1 : 1 + passes])
-    assert [call.split()[4] for call in asked[1 + passes :]] == {
-        "6.2": [], "6.3": [], "6.4": ["host_trap"], "7.0": ["stochastic"],
-    }[version]  # fmt: skip
+    asked, written = calls(tools), formats(tools)
+    old = version.startswith("6.")
+    assert asked[0] == ("--kernel-trace --stats" if old else "--kernel-trace")
+    passes = 1 if version == "newest" else len(list(counter_passes(counter_set("gfx942"))))
+    how = {"6.2": "-i ", "newest": "--replay-mode kernel --kernel-replay-beta-enabled --pmc "}
+    assert all(call.startswith(how.get(version, "--pmc ")) for call in asked[1 : 1 + passes])
+    assert set(written[: 1 + passes]) == {"csv json" if old else "rocpd"}
+    sampled = {"6.2": [], "6.3": [], "6.4": ["host_trap"]}.get(version, ["stochastic"])
+    assert [call.split()[4] for call in asked[1 + passes :]] == sampled
+    assert written[1 + passes :] == ["csv json" if old else "json"] * len(sampled)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_version_of_rocprofv3_times_launches(tools: Path, tmp_path: Path, version: str) -> None:
-    install(tools, Answers(version, trace=str(CAPTURES / TABLES[version][0])))
+    install(tools, Answers(version, trace=str(CAPTURES / TABLES.get(version, LATER)[0])))
     run = run_of(tmp_path)
     timed = RocmProfiler().time_launches(run)
     assert timed.exit_code == 0
@@ -312,7 +320,7 @@ def test_only_versions_with_a_thread_trace_are_asked_for_it(
 
 
 def test_an_option_that_rocprofv3_refuses_is_not_blamed_on_the_program(tools: Path, tmp_path: Path) -> None:
-    install(tools, Answers(missing=("--stats",)))
+    install(tools, Answers("6.4", missing=("--stats",)))
     with pytest.raises(ProfilerFailed) as failure:
         RocmProfiler().record(run_of(tmp_path))
     assert failure.value.message.startswith("rocprofv3 itself failed with exit code 2: ")
@@ -420,6 +428,22 @@ def test_what_the_tool_says_is_not_the_programs_output(tools: Path, tmp_path: Pa
         ("F0101 Request exceeds the hardware limits", "do not fit one pass", "left out"),
         ("Unable to find counter TCC_BUBBLE_sum", "a counter is not known on this GPU", "left out"),
         ("PC sampling is not supported on this agent", "does not sample", "MI200"),
+        ("Given PC sampling configuration is not supported on any of the agents", "does not sample", "MI200"),
+        (
+            "E1 Device 3 could not be locked for profiling due to lack of permissions",
+            "may not read",
+            "CAP_PERFMON",
+        ),
+        ("Required permission (CAP_PERFMON) is not set, permission denied", "may not read", "CAP_PERFMON"),
+        ("Request exceeds the capabilities of the hardware to collect", "do not fit one pass", "left out"),
+        ("Metric is not valid for the agent", "a counter is not known", "left out"),
+        ("Agent HW architecture is not supported, no counter metrics found.", "has no counters", "newer"),
+        ("A service depends on a newer version of KFD (amdgpu kernel driver)", "is older", "amdgpu"),
+        (
+            "[rocprofv3] Fatal error: rocprof-trace-decoder library path not found in ['x']",
+            "decoder",
+            "install",
+        ),
     ],
 )
 def test_a_failure_is_one_line_with_its_fix(text: str, said: str, fix: str) -> None:
