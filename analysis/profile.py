@@ -414,8 +414,16 @@ class Fault(_Record):
     source: tuple[Frame, ...] = ()
 
 
+Timing = Literal["recorded", "serialized", "none"]
+"""Of launches: they have own stamps; counters were collected, so that one ran at a time; they have only durations."""
+
+
 class Tables(Protocol):
     """The columns of a capture as pandas frames, made when they are asked for. Missing values are NA."""
+
+    @property
+    def timing(self) -> Timing:
+        """Whether the stamps of launches say when they ran."""
 
     @property
     def launches(self) -> DataFrame:

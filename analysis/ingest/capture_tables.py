@@ -14,7 +14,7 @@ import numpy as np
 from hipscope.analysis.ingest.counters import JoinedPass
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers
 from hipscope.analysis.ingest.formats.recording import LaunchColumns
-from hipscope.analysis.profile import Kernel
+from hipscope.analysis.profile import Kernel, Timing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,6 +28,7 @@ class CaptureTables:
     passes: Sequence[JoinedPass]
     kernels: Sequence[Kernel]
     recorded: Mapping[str, Sequence[Mapping[str, Any]]]
+    timing: Timing
 
     @property
     def launches(self) -> DataFrame:

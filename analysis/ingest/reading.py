@@ -19,13 +19,15 @@ from hipscope.analysis.ingest.formats.columns import MISSING
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded, joined_launches
 from hipscope.analysis.ingest.formats.traces import Trace
 from hipscope.analysis.ingest.recognise import CODE_OBJECT, SIDECAR, TOTALS, FoundFile
-from hipscope.analysis.profile import CaptureFile, RunPart
+from hipscope.analysis.profile import CaptureFile, RunPart, Timing
 
 _LEVEL_FILE = re.compile(r"SQ_(IFETCH_LEVEL|INST_LEVEL_\w+|LEVEL_WAVES)\.csv$")
 _WORDS = 200
 _FEW = 4  # names in a line
 _KIND = re.compile(
-    r"_?(kernel_trace|counter_collection|agent_info|kernel_stats|pc_sampling_\w+|results|pmc_perf)?\.(csv|json|db)$"
+    r"_?(kernel_trace|counter_collection|agent_info|kernel_stats|pc_sampling_\w+|results|pmc_perf|"
+    r"(hip|hip_runtime|hip_compiler|hsa|hsa_core|hsa_amd|marker|rccl|memory_copy|memory_allocation|scratch_memory)"
+    r"(_api)?_trace)?\.(csv|json|db)$"
 )
 
 # What stands before the kind where only the number of the process tells files apart: rocprofv3's own, and ours.
@@ -49,6 +51,7 @@ class Together:
     files: list[CaptureFile] = field(default_factory=list)
     parts: tuple[RunPart, ...] = ()
     notes: list[str] = field(default_factory=list)
+    timing: Timing = "none"
 
 
 def read_found(items: Sequence[FoundFile]) -> tuple[list[ReadFile], list[CaptureFile]]:
@@ -107,24 +110,39 @@ def put_together(read: Sequence[ReadFile]) -> Together:
             whole.command = whole.command or recording.command
             whole.tool = whole.tool or recording.tool
             whole.nvidia = whole.nvidia or recording.nvidia
-            for kind, tables in recording.events.items():
-                whole.events.setdefault(kind, []).extend(tables)
     traces = [t for file in _without_repeats(ordered, notes) for r in file.recordings for t in r.traces]
     whole.traces = _each_once(traces, notes)
     same, others = _one_run(_runs(ordered, notes), notes)
+    _add_events(whole, ordered, others)
     chosen = joined_launches([run.columns for run in same]) if same else None
+    timing: Timing = "none" if chosen is None or whole.nvidia else "recorded"
     if chosen is None:
         chosen = launches_of_passes(whole.counters)
+        timing = "none" if chosen is None else "serialized"
+    elif all(run.counted for run in same) and timing == "recorded":
+        timing = "serialized"
     if chosen is None or not len(chosen):
         fallback = [s for file in ordered for r in file.recordings for s in r.statistics if len(s)]
         timed = [s for s in fallback if s.timed.any()] or fallback
         chosen = timed[0] if timed else LaunchColumns.of(joined_launches([]).kernel)
+        timing = "none"
     parts = [p for run in others for p in _parts(_name(run), run.columns)]
     own = _parts(_name(same[0]) if others else "", chosen)
-    together = Together(chosen, whole, notes=notes)
+    together = Together(chosen, whole, notes=notes, timing=timing)
     if len(own) + len(parts) > 1:
         together.parts = (*own, *parts)
     return together
+
+
+def _add_events(whole: Recorded, read: Sequence[ReadFile], others: Sequence[_Run]) -> None:
+    """Calls, copies and the like, without those of runs that are not shown."""
+    elsewhere = {(run.folder, run.prefix) for run in others}
+    for file in read:
+        if _place(file.found) in elsewhere:
+            continue
+        for recording in file.recordings:
+            for kind, tables in recording.events.items():
+                whole.events.setdefault(kind, []).extend(tables)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.explain import bound_words, evidence_values, gain_sentence, instances_sentence
 from hipscope.server.render.notes import print_defects, short_path
+from hipscope.server.render.timeline import render_timeline
 from hipscope.server.render.words import (
     bar,
     borders,
@@ -91,6 +92,8 @@ def render_profile(report: Report, console: Console, texts: SourceTexts, top: in
         console.print(
             Text(f"  and {left} more with {percent(rest)} of GPU time (--top {len(report.kernels)})", "dim")
         )
+    if report.time is not None:
+        render_timeline(report.time, console)
     for kernel in shown:
         _print_hot_lines(kernel, report.short_name(kernel), console, texts)
     print_defects(report.defects, "", console)

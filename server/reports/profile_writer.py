@@ -23,6 +23,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
+from hipscope.analysis.timeline.timeline import timeline
 from hipscope.emulator.devices import time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
 from hipscope.formulas.detect.registry import diagnose, explain, find_formula, findings_and_hints
@@ -93,6 +94,7 @@ def profile_report(
         inputs=inputs,
         copies=copies or {},
         defects=tuple(compile_note(replace(n, file=real(n.file)), texts) for n in defects),
+        time=timeline(profile),
     )
 
 

@@ -19,7 +19,14 @@ from hipscope.server.reports.schema.resources import ResourcesReport
 _WORKER = "the worker's report"
 _FIRST = "hipscope.profile/1"
 # What the first version did not have: no capture was opened with it.
-_SINCE_FIRST: Mapping[str, Any] = {"captures": [], "parts": [], "notes": [], "copies": {}, "defects": []}
+_SINCE_FIRST: Mapping[str, Any] = {
+    "captures": [],
+    "parts": [],
+    "notes": [],
+    "copies": {},
+    "defects": [],
+    "time": None,
+}
 # What it did not say of a GPU and of an occupancy. Its workgroups ran on one CU.
 _DEVICE_SINCE: Mapping[str, Any] = {
     "unified_registers": None,

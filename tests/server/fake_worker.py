@@ -275,6 +275,7 @@ def profile(file: str, text: str) -> Object:
         "notes": [],
         "copies": {},
         "defects": [],
+        "time": None,
     }
 
 

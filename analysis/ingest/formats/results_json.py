@@ -38,6 +38,9 @@ _EVENT_COLUMNS = (
     "size",
     "allocation_size",
     "operation",
+    "correlation_id",
+    "stream_id",
+    "queue_id",
 )
 
 
@@ -88,9 +91,14 @@ class _Process:
             events = _objects(buffers.get(name))
             if events:
                 columns: dict[str, list[Any]] = {
-                    c: [e.get(c) for e in events] for c in _EVENT_COLUMNS if any(c in e for e in events[:1])
+                    c: [_flat(e.get(c)) for e in events]
+                    for c in _EVENT_COLUMNS
+                    if any(c in e for e in events[:1])
                 }
                 columns["function"] = self._operations(events)
+                columns["process_id"] = [self._pid] * len(events)
+                if kind == "copies":
+                    columns |= {c: self._agents_of(events, c) for c in ("src_agent_id", "dst_agent_id")}
                 found.events.setdefault(kind, []).append(columns)
         for symbol in self._symbols.values():
             name = _demangled(symbol)
@@ -237,6 +245,10 @@ class _Process:
             names.append(str(table[operation]) if known and table is not None else "")
         return names
 
+    def _agents_of(self, events: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+        """The agents that copies come from or go to, as launches name them."""
+        return [self._agent(_handle(event.get(column))) for event in events]
+
     def _agent(self, handle: int) -> str:
         agent = self._agents.get(handle)
         if agent is None:
@@ -271,6 +283,11 @@ def _handle(value: object) -> int:
     if isinstance(value, dict):
         value = value.get("handle")
     return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+def _flat(value: object) -> object:
+    """A number, also of an object that holds a handle or a correlation."""
+    return value.get("handle", value.get("internal")) if isinstance(value, dict) else value
 
 
 def _object(value: object) -> Mapping[str, Any]:

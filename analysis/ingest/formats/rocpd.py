@@ -36,7 +36,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "stream": ("stream_id",),
     "process": ("pid",),
     "thread": ("tid",),
-    "correlation": ("corr_id", "correlation_id"),
+    "correlation": ("internal_id", "corr_id", "correlation_id"),
     "static_lds": ("static_lds_size",),
     "total_lds": ("lds_size", "lds_block_size", "group_segment_size"),
     "scratch": ("scratch_size", "private_segment_size"),
@@ -48,9 +48,11 @@ _AGENT = ("agent_log_index", "agent_abs_index", "agent_id")
 _EVENTS = (("regions", "api calls"), ("memory_copies", "copies"), ("memory_allocations", "allocations"))
 _EVENT_COLUMNS = frozenset({
     "category", "name", "pid", "tid", "start", "end", "size", "dst_agent_log_index", "src_agent_log_index", "queue_id",
-    "stream_id", "type", "level", "agent_log_index",
+    "stream_id", "type", "level", "agent_log_index", "internal_id",
 })  # fmt: skip
 _MARKERS = "MARKER"
+# What a call and its work have in common; `corr_id` may hold numbers of the program's own.
+_INTERNAL = ("stack_id", "corr_id")
 
 
 def is_rocpd(path: Path) -> bool:
@@ -209,10 +211,11 @@ class _Reader:
     def _events(self, found: Recorded, view: str, kind: str) -> None:
         if view not in self._relations:
             return
-        have = [c for c in self._columns_of(view) if c in _EVENT_COLUMNS]
+        columns_of_view = {n: c for n, c in self._columns_of(view).items() if n in _EVENT_COLUMNS}
+        have = list(columns_of_view)
         if not {"start", "end"} <= set(have):
             return
-        rows = list(self._query(f"SELECT {', '.join(_quoted(have))} FROM {view}"))
+        rows = list(self._query(f"SELECT {', '.join(columns_of_view.values())} FROM {view}"))
         if not rows:
             return
         columns = {name: list(column) for name, column in zip(have, zip(*rows, strict=True), strict=True)}
@@ -240,8 +243,11 @@ class _Reader:
         return int(rows[0][0]) if rows else 0
 
     def _columns_of(self, relation: str) -> dict[str, str]:
-        """The columns of a table or view, quoted."""
-        return {str(row[1]): f'"{row[1]}"' for row in self._query(f'PRAGMA table_info("{relation}")')}
+        """The columns of a table or view, quoted, and the number that a call and its work have in common."""
+        found = {str(row[1]): f'"{row[1]}"' for row in self._query(f'PRAGMA table_info("{relation}")')}
+        if set(_INTERNAL) <= set(found):
+            found["internal_id"] = f"COALESCE(NULLIF({found['stack_id']}, 0), {found['corr_id']})"
+        return found
 
     def _table(self, name: str) -> str | None:
         """The relation `rocpd_NAME`, or a table of that name with the suffix of its run."""
@@ -329,10 +335,6 @@ def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> 
 
 def _agent_names(column: Texts) -> Texts:
     return Texts(column.codes, tuple(f"Agent {n}" if n.isdigit() else n for n in column.names))
-
-
-def _quoted(names: Iterable[str]) -> list[str]:
-    return [f'"{name}"' for name in names]
 
 
 def _rows(columns: Mapping[str, list[Any]], chosen: Sequence[bool]) -> dict[str, list[Any]]:

@@ -8,14 +8,16 @@ Takes a CSV file whose kind was recognised, gives a `Recorded`. One row per coun
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hipscope.analysis.ingest.formats.agents import agents_of_table
 from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, Texts, texts
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
-from hipscope.analysis.ingest.formats.tables import CsvTable, read_table
+from hipscope.analysis.ingest.formats.tables import CsvTable, Raw, read_table
 
 WORDS = frozenset({"Kernel_Name", "Counter_Name", "Agent_Id", "Kind", "Guid"})
 _LAUNCH = frozenset({
@@ -31,6 +33,7 @@ _NO_COUNTERS = _LAUNCH | {
 _INSTANCE = re.compile(r"(.+)\[(\d+)\]$")
 _AGAIN = re.compile(r"(.+)_(\d)$")
 _LEVEL_FILES = re.compile(r"SQ_(?:IFETCH_LEVEL|INST_LEVEL_\w+|LEVEL_WAVES)$")
+_MARKERS = "MARKER"
 _ACCUMULATOR = "SQ_ACCUM_PREV_HIRES"
 
 
@@ -173,10 +176,22 @@ def read_statistics(path: Path) -> Recorded:
 
 
 def read_events(path: Path, kind: str) -> Recorded:
-    """A trace of API calls, copies, allocations or markers, as it is."""
+    """A trace of API calls, copies, allocations or markers, as it is. Markers among calls are told apart."""
     table = read_table(path)
-    columns = {name: table.columns[name] for name in table.columns}
-    return Recorded(events={kind: [columns]}, notes=list(table.damage))
+    columns = dict(table.columns)
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    marked = np.array([name.startswith(_MARKERS) for name in table.texts("Domain").names], dtype=bool)
+    if kind == "api calls" and marked.any():
+        codes = table.texts("Domain").codes
+        found["markers"] = [_rows(columns, np.flatnonzero(marked[codes]))]
+        columns = _rows(columns, np.flatnonzero(~marked[codes]))
+    if any(len(column) for column in columns.values()):
+        found[kind] = [columns]
+    return Recorded(events=found, notes=list(table.damage))
+
+
+def _rows(columns: Mapping[str, Raw], rows: Integers) -> dict[str, Raw]:
+    return {name: [column[row] for row in rows.tolist()] for name, column in columns.items()}
 
 
 def kernel_name(text: str) -> str:

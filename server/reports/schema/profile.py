@@ -16,6 +16,7 @@ from hipscope.analysis.source.kernel_definitions import base_name, instance_name
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.process import signal_name
 from hipscope.server.reports.schema.notes import CompileNote
+from hipscope.server.reports.schema.timeline import Timeline
 
 PROFILE_SCHEMA = "hipscope.profile/2"
 Provenance = Literal["measured", "modelled"]
@@ -414,6 +415,7 @@ class Report:
     `captures` are the files that an opened capture was read from, or not, `parts` its runs, processes and GPUs where
     there are several, `notes` what was decided on the way, `copies` its files that hold a source as it was profiled.
     `defects` are what is wrong with the kernels: seen in their text, or of their lanes in this run.
+    `time`: where the time of the run went; None for a modelled profile, and where launches have no times of their own.
     """
 
     TAG: ClassVar = ("schema", PROFILE_SCHEMA)
@@ -437,6 +439,7 @@ class Report:
     notes: tuple[str, ...]
     copies: Mapping[str, str]
     defects: tuple[CompileNote, ...]
+    time: Timeline | None
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""

@@ -159,7 +159,7 @@ def test_memory_of_one_line_is_a_list(fake: ModuleType) -> None:
 def test_a_report_of_the_first_version_is_read(fake: ModuleType) -> None:
     newest = fake.profile("/a.hip", TEXT)
     first = copy.deepcopy(newest) | {"schema": "hipscope.profile/1"}
-    for key in ("captures", "parts", "notes", "copies", "defects"):
+    for key in ("captures", "parts", "notes", "copies", "defects", "time"):
         del first[key]
     del first["program"]["build_note"]
     del first["device"]["ceilings"], first["kernels"][0]["occupancy"]["next_step"]
