@@ -7,7 +7,7 @@ DEMO := examples/lds_column_read.hip
 # A process per core; a file's tests stay together, in order, because they share what it compiles.
 PYTEST := .venv/bin/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow test-all test-newest test-oldest lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
+.PHONY: docs demo test test-slow test-all test-newest test-oldest lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
 
 demo: setup ## set up everything, then find, rewrite, prove and time an example
 	@.venv/bin/hipscope profile $(DEMO)
@@ -67,6 +67,9 @@ setup-tests: ## the same with the native parts that only tests use
 
 setup-llm: ## the same with the libraries for rewrites by a language model
 	@sh scripts/setup.sh llm
+
+docs: setup ## the pages of docs/ as a site in build/site; fails for a link that leads nowhere
+	@sh scripts/build-docs.sh
 
 lock: setup-llm ## renew scripts/constraints.txt with the versions that are installed now
 	@sh scripts/lock.sh

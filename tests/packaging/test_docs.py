@@ -53,6 +53,14 @@ def test_every_recipe_has_its_row() -> None:
     assert sorted(rows) == sorted(re.findall(r"^\| `(\w+)` \|", notes, re.MULTILINE))
 
 
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = re.findall(
+        r"^ +- (?:\w+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(menu) == sorted(pages)
+
+
 # Pages that a user reads from top to bottom. References (the command line, settings, metrics) are looked into.
 READ_THROUGH = [
     "accuracy", "answer-key", "benches", "ci", "editors", "faq", "glossary", "gpu-captures",
