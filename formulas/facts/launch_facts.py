@@ -19,7 +19,7 @@ class LaunchFact:
 
     `grid` and `workgroup` count work-items. `scalars` maps integer by-value parameters, and such members of structures
     (`grid.nx`), to their value; `buffer_bytes` maps pointers, also those members, to the bytes between the pointer and
-    the end of its allocation.
+    the end of its allocation, `buffer_offsets` to those between the start of its allocation and the pointer.
     """
 
     grid: tuple[int, int, int]
@@ -27,6 +27,7 @@ class LaunchFact:
     dynamic_lds: int = 0
     scalars: Mapping[str, int] = field(default_factory=dict)
     buffer_bytes: Mapping[str, int] = field(default_factory=dict)
+    buffer_offsets: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -207,4 +207,13 @@ def _launch(
             },
             **{name: buffer.size - at for name, (_, buffer, at) in places.items()},
         },
+        buffer_offsets={
+            **{
+                names[argument]: offset
+                for buffer in dispatch.buffers
+                for argument, offset in buffer.arguments
+                if argument < len(names)
+            },
+            **{name: at for name, (_, _, at) in places.items()},
+        },
     )

@@ -24,7 +24,7 @@ from hipscope.formulas.propose.llm.attempt_hints import direction
 from hipscope.formulas.propose.llm.beliefs import Alignment, BeliefTrace, CheckedBelief, align, check_beliefs
 from hipscope.formulas.propose.llm.client import Answer, ModelError, Usage
 from hipscope.formulas.propose.llm.model_settings import ModelSettings
-from hipscope.formulas.propose.llm.program import Request, EarlierAttempt
+from hipscope.formulas.propose.llm.program import EarlierAttempt, Request
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
 from hipscope.formulas.propose.llm.tokens import estimate_tokens
 

@@ -245,6 +245,10 @@ def _fenced(kernel: str) -> str:
     return f"```cpp\n{kernel}\n```"
 
 
+def _described(info: Any) -> str:
+    return str((info.json_schema_extra or {}).get("desc") or "")
+
+
 @functools.cache
 def _adapter_class() -> Any:
     dspy = load_dspy()
@@ -263,6 +267,14 @@ def _adapter_class() -> Any:
             elif fields.get("diagnosis") == "":
                 fields["diagnosis"] = completion.strip()
             return fields
+
+        def format_task_description(self, signature: Any) -> str:
+            """The instructions as they are, without the indent of every line."""
+            return f"Your objective:\n{signature.instructions}"
+
+        def format_field_description(self, signature: Any) -> str:
+            """What each output is; names and order of all fields stand in the structure that follows."""
+            return "\n".join(f"`{name}`: {_described(f)}" for name, f in signature.output_fields.items())
 
         def user_message_output_requirements(self, signature: Any) -> str:
             """The reminder at the end, without the types that the form has already named."""

@@ -18,10 +18,11 @@ from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.llm import report_sections
 from hipscope.formulas.propose.llm.answer_schema import RULES
+from hipscope.formulas.propose.llm.host_lines import host_lines
 from hipscope.formulas.propose.llm.report_sections import Row, Section
 from hipscope.formulas.propose.llm.tokens import estimate_tokens
 
-FORM_TOKENS = 650
+FORM_TOKENS = 420
 """What the request holds beside the rules and the report: names, markers and the JSON schema of the beliefs."""
 
 ALL_SOURCES: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa")
@@ -101,8 +102,8 @@ def fenced(text: str, language: str = "cpp") -> str:
 
 _EXPECTED = re.compile(r"[ \t]*// hipscope: expect \w+")  # of examples: it would tell the model what to find
 _ORDER = (
-    "device", "kernel", "findings", "roofline", "stalls", "memory", "isa", "counters", "metrics", "launches",
-    "declarations", "source",
+    "device", "kernel", "findings", "hardware", "roofline", "stalls", "memory", "isa", "counters", "metrics",
+    "launches", "declarations", "source",
 )  # fmt: skip
 
 
@@ -113,10 +114,11 @@ def _sections(subject: Subject, sources: Sequence[PromptSource]) -> tuple[list[S
         report_sections.device(profile),
         report_sections.kernel(profile, kernel, subject.file, subject.syntax),
         report_sections.findings(subject.findings, subject.file),
-        report_sections.launches(subject.facts),
+        report_sections.launches(subject.facts, host_lines(subject.source, subject.syntax)),
         report_sections.metrics(kernel, profile.device),
         Section("source", f"Source of {subject.file}", (Row(0, _numbered(subject)),), required=True),
     ]
+    found.append(report_sections.hardware(subject.findings))
     if "roofline" in sources:
         found.append(report_sections.roofline(profile, kernel))
     if "stalls" in sources:
@@ -161,4 +163,4 @@ def _numbered(subject: Subject) -> str:
     span = subject.syntax.span
     text = subject.source[span.start : span.end].decode("utf-8", "replace").replace("\r\n", "\n")
     lines = [f"{number:4}| {line}" for number, line in enumerate(text.split("\n"), span.line)]
-    return "The numbers before `|` are line numbers, not source.\n" + fenced("\n".join(lines))
+    return "With line numbers before `|`.\n" + fenced("\n".join(lines))

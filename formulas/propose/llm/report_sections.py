@@ -5,7 +5,9 @@ Each takes what it describes and gives a `Section`, rows most important first. N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -19,15 +21,17 @@ from hipscope.analysis.metrics.memory_patterns import (
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.roofline import roofline as place_under_roof
 from hipscope.analysis.metrics.stalls import blamed_stalls, stall_table, total_cycles
-from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
+from hipscope.analysis.profile import Device, Kernel, MemoryPattern, Profile
 from hipscope.analysis.source.declarations import needed_declarations
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Evidence, Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.llm.hardware_notes import HARDWARE_NOTES
 from hipscope.formulas.propose.llm.metrics import kernel_metrics
 
 _HOT_INSTRUCTIONS = 24
-_AROUND = 2
+_COSTLY = 0.01  # instructions below that share of the cycles say nothing
+_ALLOCATION_ALIGNMENT = 256  # what hipMalloc gives at least (HIP programming guide)
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,14 @@ def device(profile: Profile) -> Section:
     """The GPU in the numbers that decide how a kernel should look."""
     d = profile.device
     xcds = "" if d.xcds is None else f" in {d.xcds} XCDs"
-    steps = "" if d.vgpr_granule is None else f" in steps of {d.vgpr_granule}"
     known = (
         (d.compute_units, f"{d.compute_units} CUs{xcds}"),
-        (d.simds_per_cu, f"{d.simds_per_cu} SIMDs per CU"),
-        (d.max_waves_per_simd, f"up to {d.max_waves_per_simd} waves per SIMD"),
-        (d.wave_size, f"{d.wave_size} lanes per wave"),
-        (d.vgprs_per_lane, f"{d.vgprs_per_lane} VGPRs per lane and SIMD{steps}"),
-        (d.lds_bytes, f"{d.lds_bytes} bytes of LDS per CU"),
-        (d.clock_mhz, f"{d.clock_mhz or 0:g} MHz"),
+        (d.simds_per_cu, f"each {d.simds_per_cu} SIMDs"),
+        (d.max_waves_per_simd, f"of up to {d.max_waves_per_simd} waves"),
+        (d.wave_size, f"of {d.wave_size} lanes"),
+        (d.vgprs_per_lane, f"{d.vgprs_per_lane} VGPRs a lane and SIMD"),
+        (d.lds_bytes, f"{(d.lds_bytes or 0) >> 10} KiB of LDS a CU"),
+        (d.clock_mhz, f"{(d.clock_mhz or 0) / 1e3:.3g} GHz"),
         (d.hbm_bytes_per_s, f"HBM {_rate(d.hbm_bytes_per_s, 'B/s')}"),
         (d.flops_fp32, f"fp32 {_rate(d.flops_fp32, 'flop/s')}"),
         (d.flops_fp64, f"fp64 {_rate(d.flops_fp64, 'flop/s')}"),
@@ -101,7 +104,7 @@ def kernel(profile: Profile, measured: Kernel, file: str, syntax: KernelSyntax) 
             (measured.resources.scratch_bytes, "bytes of scratch per work-item"),
             (measured.resources.vgpr_spills, "spilled VGPRs"),
         )
-        if value is not None
+        if value
     ]
     rows = [
         f"`{measured.name}`, lines {syntax.span.line} to {syntax.span.end_line} of {file}",
@@ -134,46 +137,61 @@ def findings(found: Sequence[Finding], file: str) -> Section:
     return Section("findings", "Findings", tuple(rows), required=True)
 
 
-def launches(facts: LaunchFacts) -> Section:
-    """The launch shapes that were captured, and the LDS that they leave."""
+def launches(facts: LaunchFacts, host: Sequence[str] = ()) -> Section:
+    """The captured launch shapes, the host lines that make them, and what its pointers have in common."""
     rows = []
-    for number, launch in enumerate(facts.launches):
+    for launch in facts.launches:
         parts = [
             f"grid {_shape(launch.grid)} work-items, workgroup {_shape(launch.workgroup)}",
-            f"dynamic LDS {launch.dynamic_lds} bytes" if launch.dynamic_lds else "no dynamic LDS",
+            *([f"dynamic LDS {launch.dynamic_lds} bytes"] if launch.dynamic_lds else []),
             *(f"{name} = {value}" for name, value in launch.scalars.items()),
             *(f"{name}: {size} bytes" for name, size in launch.buffer_bytes.items()),
         ]
-        rows.append(Row(number, ", ".join(parts)))
+        rows.append(", ".join(parts))
     if not rows:
-        rows = [Row(0, "none captured: assume any grid and workgroup")]
-    rows += [
-        Row(len(rows), f"{name} is {size} bytes in these launches") for name, size in facts.type_bytes.items()
-    ]
-    legend = (
-        f"Static LDS {facts.static_lds} of at most {facts.lds_limit} bytes per workgroup. Captured launches:"
-    )
-    return Section("launches", "Launches", tuple(rows), legend, required=True)
+        rows = ["none captured: assume any grid and workgroup"]
+    rows += [f"{name} is {size} bytes in these launches" for name, size in facts.type_bytes.items()]
+    rows += _pointers(facts)
+    rows += ["host code, not to be changed:", *host] if host else []
+    legend = f"Static LDS {facts.static_lds} of at most {facts.lds_limit} bytes. Captured:"
+    found = tuple(Row(number, text) for number, text in enumerate(rows))
+    return Section("launches", "Launches", found, legend, required=True)
+
+
+def _pointers(facts: LaunchFacts) -> list[str]:
+    """Which pointers had allocations of their own in the captured launches, and how they were aligned."""
+    rows = []
+    if facts.disjoint:
+        rows.append(f"alone in their allocation: {', '.join(sorted(facts.disjoint))}")
+    aligned: dict[int, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(n for launch in facts.launches for n in launch.buffer_offsets):
+        offsets = [launch.buffer_offsets.get(name, 0) for launch in facts.launches]
+        aligned[math.gcd(_ALLOCATION_ALIGNMENT, *offsets)].append(name)
+    rows += [f"aligned to {size} bytes: {', '.join(names)}" for size, names in aligned.items()]
+    return rows
 
 
 def roofline(profile: Profile, measured: Kernel) -> Section:
     """Rates against peaks, and occupancy with what limits it."""
     roof = place_under_roof(measured, profile.device, profile.provenance)
     rows = [f"bound by {roof.bound}"]
+    reached = max(roof.memory_fraction or 0.0, roof.flops_fraction or 0.0)
+    if reached:
+        rows.append(
+            f"roof: with the same bytes and operations at most {1 / min(reached, 1.0):.3g} times as fast"
+        )
     if roof.bytes_per_s is not None and roof.memory_fraction is not None:
         rows.append(
             f"memory {_rate(roof.bytes_per_s, 'B/s')}, {_percent(roof.memory_fraction)} of peak; "
-            f"{roof.memory_bytes or 0:.4g} bytes moved"
+            f"{short(roof.memory_bytes or 0)} bytes moved"
         )
     if roof.flops_per_s is not None and roof.flops_fraction is not None:
         rows.append(f"compute {_rate(roof.flops_per_s, 'flop/s')}, {_percent(roof.flops_fraction)} of peak")
     if roof.intensity is not None and roof.ridge is not None:
         rows.append(f"{roof.intensity:.3g} flop/byte; the ridge is at {roof.ridge:.3g}")
     if (waves := occupancy(measured, profile.device)) is not None:
-        limits = ", ".join(f"{name} {limit:g}" for name, limit in waves.limits.items())
-        rows.append(
-            f"occupancy {waves.theoretical:g} of {waves.maximum} waves per SIMD by {waves.limiter} ({limits})"
-        )
+        limit = f" by {waves.limiter}" if waves.theoretical < waves.maximum else ""
+        rows.append(f"occupancy {waves.theoretical:g} of {waves.maximum} waves per SIMD{limit}")
         if waves.launched is not None:
             rows.append(f"the largest launch has {waves.launched:.3g} waves per SIMD of the device")
         if waves.achieved is not None:
@@ -194,15 +212,15 @@ def stalls(measured: Kernel, file: str) -> Section:
     rows = [
         Row(
             cost.line,
-            f"{_place(cost.file, cost.line, file)}: {_percent(cost.share)}, ran {cost.hits} times"
+            f"{_place(cost.file, cost.line, file)}: {_percent(cost.share)}, ran {short(cost.hits)} times"
             + "".join(
                 f", {reason.replace('_', ' ')} {_percent(cycles / total)}"
                 for reason, cycles in cost.stalls.items()
-                if cycles >= 0.005 * total
+                if cycles >= _COSTLY * total
             ),
         )
         for cost in line_costs(measured)
-        if cost.share >= 0.001
+        if cost.share >= 0.005
     ]
     legend = (
         "Parts of the kernel's cycles; a wait counts for the line that causes it. "
@@ -219,47 +237,80 @@ def memory(measured: Kernel, file: str) -> Section:
         for pattern in cost.memory
         if (text := _access(pattern))
     ]
-    return Section("memory", "Memory accesses", tuple(rows), "Per source line, over all waves.")
+    return Section("memory", "Memory accesses", tuple(rows))
 
 
 def isa(measured: Kernel) -> Section:
-    """The machine instructions that cause the longest waits, with their neighbours."""
+    """The machine instructions that cause the longest waits, each line of source as one row."""
     total = total_cycles(measured)
     if not total:
         return Section("isa", "", ())
     blamed = blamed_stalls(measured)
     cost = [sum(blamed[i.index].values()) + i.latency - i.stall for i in measured.instructions]
     hottest = sorted(range(len(cost)), key=lambda index: -cost[index])[:_HOT_INSTRUCTIONS]
-    taken: set[int] = set()
-    rows = []
-    for hot in hottest:
-        if cost[hot] < 0.005 * total:
-            break
-        for index in sorted(range(hot - _AROUND, hot + _AROUND + 1), key=lambda i: abs(i - hot)):
-            if 0 <= index < len(cost) and index not in taken:
-                taken.add(index)
-                rows.append(Row(index, _instruction(measured.instructions[index], cost[index] / total)))
-    legend = "Index, part of the cycles that it causes, times run, source line, text."
-    return Section("isa", "Machine code around the costly instructions", tuple(rows), legend)
+    rows: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for index in sorted(i for i in hottest if cost[i] >= _COSTLY * total):
+        instruction = measured.instructions[index]
+        frame = user_frame(instruction.source)
+        place = (frame.line if frame is not None else 0, f"x{short(instruction.hits)}")
+        rows[place].append(f"{instruction.text} {_percent(cost[index] / total)}")
+    legend = "By source line and times run, with the part of the cycles that each causes."
+    listed = [
+        Row(n, f"{f'line {line}' if line else 'no line'} {times}: {'; '.join(_joined(texts))}")
+        for n, ((line, times), texts) in enumerate(sorted(rows.items()))
+    ]
+    return Section("isa", "Costly machine code", tuple(listed), legend)
+
+
+def _joined(texts: Sequence[str]) -> Iterator[str]:
+    """Instructions in order; those that differ only in their registers share an entry."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for text in texts:
+        mnemonic = text.partition(" ")[0]
+        alike.setdefault((mnemonic, text.rpartition(" ")[0].rpartition(" ")[2]), []).append(text)
+    for (mnemonic, share), same in alike.items():
+        yield same[0] if len(same) == 1 else f"{len(same)} {mnemonic} {share} % each"
 
 
 def counters(measured: Kernel) -> Section:
-    """Hardware counters of all profiled launches, as recorded; those that are 0 share a row."""
-    counted = {name: value for name, value in measured.counters.items() if value}
-    rows = [Row(n, f"{name} = {value:.6g}") for n, (name, value) in enumerate(counted.items())]
-    if zero := [name for name, value in measured.counters.items() if not value]:
-        rows.append(Row(len(rows), f"0: {', '.join(zero)}"))
-    return Section("counters", "Counters", tuple(rows), "Sums over the profiled launches.")
+    """Hardware counters of all profiled launches that are not 0; those with one beginning or one value share a row."""
+    by_value: dict[float, list[str]] = defaultdict(list)
+    for name, value in measured.counters.items():
+        if value:
+            by_value[value].append(name)
+    rows: dict[str, list[str]] = defaultdict(list)
+    for value, names in by_value.items():
+        if len(names) > 1:
+            rows[short(value)].append(" ".join(names))
+        else:
+            start, _, rest = names[0].partition("_")
+            rows[f"{start}_*"].append(f"{rest} {short(value)}")
+    listed = [Row(n, f"{name}: {', '.join(values)}") for n, (name, values) in enumerate(rows.items())]
+    legend = (
+        "Sums over the profiled launches, as `beginning: rest value` or `value: names`; the others are 0."
+    )
+    return Section("counters", "Counters", tuple(listed), legend)
 
 
 def metrics(measured: Kernel, device: Device) -> Section:
     """The names that a belief may give, with today's values; counters are listed by themselves."""
-    values = {n: v for n, v in kernel_metrics(measured, device).items() if n not in measured.counters}
-    text = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
+    needs = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")
+    values = {
+        n: v
+        for n, v in kernel_metrics(measured, device).items()
+        if v and n not in {*measured.counters, *needs}
+    }
+    text = ", ".join(f"{name} {short(value)}" for name, value in values.items())
     rows = (Row(0, text or "none"),)
-    return Section(
-        "metrics", "Metrics that a belief can name", rows, "Or a counter, if listed.", required=True
-    )
+    legend = f"Also whole names of counters, {', '.join(needs)}. What is not listed is 0."
+    return Section("metrics", "Metrics that a belief can name", rows, legend, required=True)
+
+
+def hardware(found: Sequence[Finding]) -> Section:
+    """What the hardware does in the cases of the findings, with sources."""
+    notes = {f.formula: HARDWARE_NOTES[f.formula] for f in found if f.formula in HARDWARE_NOTES}
+    rows = [Row(n, f"{name}: {note.text}") for n, (name, note) in enumerate(notes.items())]
+    return Section("hardware", "The hardware", tuple(rows))
 
 
 def declarations(
@@ -273,15 +324,9 @@ def declarations(
     return Section("declarations", "Declarations that it uses", tuple(rows))
 
 
-def _instruction(instruction: Instruction, share: float) -> str:
-    frame = user_frame(instruction.source)
-    line = f"line {frame.line}" if frame is not None else "no line"
-    return f"{instruction.index}: {_percent(share)}, {instruction.hits}, {line}: {instruction.text}"
-
-
 def _access(pattern: MemoryPattern) -> str:
     parts = [
-        f"{pattern.space} {pattern.kind}, {pattern.bytes_per_lane} bytes per lane, {pattern.accesses} times"
+        f"{pattern.space} {pattern.kind}, {pattern.bytes_per_lane} bytes per lane, {short(pattern.accesses)} times"
     ]
     if (used := lines_per_access(pattern)) is not None and (
         ideal := ideal_lines_per_access(pattern)
@@ -289,10 +334,10 @@ def _access(pattern: MemoryPattern) -> str:
         parts.append(f"{used:.3g} cache lines of {pattern.line_bytes} bytes each time, {ideal:.3g} if dense")
     if (dense := coalescing(pattern)) is not None:
         parts.append(f"{_percent(dense)} coalesced")
-    if (degree := conflict_degree(pattern)) is not None:
+    if (degree := conflict_degree(pattern)) is not None and degree > 1:
         parts.append(f"bank conflicts make it {degree:.3g} times as long")
     for name, hits in (("L1", pattern.l1_hits), ("L2", pattern.l2_hits)):
-        if hits is not None and pattern.lines_used:
+        if hits and pattern.lines_used:
             parts.append(f"{_percent(min(1.0, hits / pattern.lines_used))} {name} hits")
     if pattern.kind == "atomic":
         if pattern.atomic_conflicts:
@@ -304,12 +349,12 @@ def _access(pattern: MemoryPattern) -> str:
 
 def _evidence(evidence: Evidence) -> str:
     unit = f" {evidence.unit}" if evidence.unit else ""
-    ideal = f" (ideal {_value(evidence.ideal)}{unit})" if evidence.ideal is not None else ""
-    return f"{evidence.metric} = {_value(evidence.value)}{unit}{ideal}"
+    ideal = f" (ideal {_value(evidence.ideal)})" if evidence.ideal is not None else ""
+    return f"{evidence.metric} {_value(evidence.value)}{unit}{ideal}"
 
 
 def _value(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+    return value if isinstance(value, str) else short(value)
 
 
 def _place(path: str, line: int, file: str) -> str:
@@ -327,6 +372,14 @@ def _shape(shape: tuple[int, int, int]) -> str:
 def _percent(share: float) -> str:
     value = share * 100
     return f"{value:.0f} %" if value >= 9.5 or value == 0 else f"{value:.2g} %"
+
+
+def short(value: float) -> str:
+    """Three digits and a prefix: each further digit is a token, and no decision hangs on it."""
+    for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit * (10 if prefix == 'k' else 1):.3g}{prefix}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def _rate(per_second: float | None, unit: str) -> str:

@@ -19,7 +19,7 @@ from hipscope.analysis.errors import Cancelled
 from hipscope.formulas.propose.llm.answer_schema import load_dspy
 from hipscope.formulas.propose.llm.client import Answer, ModelClient, ModelError
 from hipscope.formulas.propose.llm.model_settings import Price
-from hipscope.formulas.propose.llm.program import Demonstration, Request, EarlierAttempt, messages
+from hipscope.formulas.propose.llm.program import Demonstration, EarlierAttempt, Request, messages
 
 Serve = Callable[..., Any]
 ClientFor = Callable[..., ModelClient]

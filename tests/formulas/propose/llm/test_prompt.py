@@ -10,11 +10,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import pytest
 
+from hipscope.analysis.config import FormulaName
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
+from hipscope.formulas.propose.llm.hardware_notes import HARDWARE_NOTES
 from hipscope.formulas.propose.llm.metrics import kernel_metrics
 from hipscope.formulas.propose.llm.prompt import ALL_SOURCES, build_prompt, fenced
 from hipscope.formulas.propose.llm.report_sections import stalls
@@ -47,7 +50,7 @@ def test_the_compression_is_reported(given: ModuleType) -> None:
         ("roofline", "# Roofline and occupancy"),
         ("stalls", "# Where the cycles go"),
         ("counters", "# Counters"),
-        ("isa", "# Machine code"),
+        ("isa", "# Costly machine code"),
     ],
 )
 def test_each_source_can_be_left_out(given: ModuleType, source: str, heading: str) -> None:
@@ -60,8 +63,8 @@ def test_without_any_source_findings_launches_and_text_remain(given: ModuleType)
     report = build_prompt(given.subject(), sources=[]).report
     headings = re.findall(r"^# (.*)$", report, re.MULTILINE)
     assert headings == [
-        "Device", "Kernel", "Findings", "Metrics that a belief can name", "Launches", "Declarations that it uses",
-        "Source of turn.hip",
+        "Device", "Kernel", "Findings", "The hardware", "Metrics that a belief can name", "Launches",
+        "Declarations that it uses", "Source of turn.hip",
     ]  # fmt: skip
 
 
@@ -87,6 +90,49 @@ def test_a_budget_below_the_kernel_is_an_error_that_says_how_much(given: ModuleT
         UsageError, match=r"alone need about \d+ tokens \(raise llm.max_prompt_tokens above 500\)"
     ):
         build_prompt(given.subject(), max_tokens=500)
+
+
+def test_what_is_zero_or_costs_nothing_is_not_there(given: ModuleType) -> None:
+    """A fifth of a request were counters that are 0, a quarter machine code that costs nothing."""
+    subject = given.subject()
+    counters = {**subject.kernel.counters, "SQ_INSTS_GDS": 0.0, "TD_LOAD": 62000.0}
+    report = build_prompt(
+        replace(subject, kernel=subject.kernel.model_copy(update={"counters": counters}))
+    ).report
+    assert "SQ_INSTS_GDS" not in report
+    assert "scratch" not in report.partition("# Findings")[0]
+    code = report.split("# Costly machine code")[1].split("\n# ")[0]
+    assert "s_endpgm" not in code
+    assert "line 20 x1000: ds_read_b32 v5, v6 62 %" in code
+    assert "62k: SQ_LDS_BANK_CONFLICT TD_LOAD" in report
+    assert "SQ_*: WAVES 512, INSTS_LDS 2000" in report
+
+
+def test_the_launch_is_shown_with_its_host_lines_and_its_pointers(given: ModuleType) -> None:
+    host = "int main() {\n  dim3 grid(32, 4);\n  turn<<<grid, dim3(32, 32)>>>(in, out, width);\n  return 0; }"
+    subject = given.subject(given.PROGRAM.replace("int main() { return 0; }", host))
+    (launch,) = subject.facts.launches
+    launch = replace(launch, buffer_offsets={"in": 0, "out": 16})
+    facts = replace(subject.facts, launches=(launch,), disjoint=frozenset({"in"}))
+    section = build_prompt(replace(subject, facts=facts)).report.split("# Launches")[1].split("\n# ")[0]
+    assert "26| dim3 grid(32, 4);\n27| turn<<<grid, dim3(32, 32)>>>(in, out, width);" in section
+    assert "alone in their allocation: in\n" in section
+    assert "aligned to 256 bytes: in\naligned to 16 bytes: out" in section
+
+
+def test_the_roof_bounds_what_a_rewrite_can_reach(given: ModuleType) -> None:
+    report = build_prompt(given.subject()).report
+    fraction = 5.12e5 / 10e-6 / 5.3e12
+    assert f"at most {1 / fraction:.3g} times as fast" in report
+
+
+def test_each_note_on_the_hardware_names_a_formula_and_its_source(given: ModuleType) -> None:
+    assert set(HARDWARE_NOTES) <= set(get_args(FormulaName))
+    for note in HARDWARE_NOTES.values():
+        assert note.source
+        assert len(note.text.split("\n")) == 2
+        assert estimate_tokens(note.text) < 120
+    assert HARDWARE_NOTES["bankConflict"].text in build_prompt(given.subject()).report
 
 
 def test_only_declarations_that_the_kernel_uses_are_shown(given: ModuleType) -> None:
