@@ -157,7 +157,7 @@ def _try_recipes(
     formula = find_formula(finding.formula)
     with Rehearsals(bench, work.run, record=work.accepted is not None) as rehearsals:
         judged = contest(bench, offers, formula, work.run, rehearsals=rehearsals)
-        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
+        return first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 
 def _try_launches(
@@ -200,7 +200,7 @@ def _try_variants(
         judged = judge_variants(
             bench, texts, work.run, recipes=more, rehearsals=rehearsals, again=_again(work, kernel)
         )
-        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
+        return first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 
 def _try_functions(
@@ -216,7 +216,7 @@ def _try_functions(
         judged = judge_variants(
             bench, texts, work.run, recipes=offered, rehearsals=rehearsals, again=_again(work, kernel)
         )
-        return _first_verified(work, bench, finding, judged, rehearsals, attempts)
+        return first_verified(work, bench, finding, judged, rehearsals, attempts)
 
 
 def _again(work: Optimizing, kernel: Kernel) -> bool:
@@ -224,7 +224,7 @@ def _again(work: Optimizing, kernel: Kernel) -> bool:
     return work.earlier is not None and work.earlier.has_gained(kernel)
 
 
-def _first_verified(
+def first_verified(
     work: Optimizing,
     bench: Bench,
     finding: Finding,

@@ -31,6 +31,7 @@ from hipscope.formulas.judge.bench import of_a_library
 from hipscope.formulas.judge.gpu_gate import Hardware
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize.earlier_rounds import AcceptedRun, Earlier, after_rounds
+from hipscope.formulas.optimize.given_rewrite import judge_given
 from hipscope.formulas.optimize.kernel_search import Optimizing, search_kernel
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
 from hipscope.formulas.optimize.options import OptimizeOptions
@@ -237,6 +238,8 @@ def _on_hardware(profiler: Profiler, project: Project, run: Run) -> Hardware | N
 
 def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     _check_ended(work.session.profile)
+    if work.options.given is not None:
+        return judge_given(work, work.options.given)
     config = work.project.config
     asked = work.options.formula != "auto"  # by name: then however little is at stake
     findings = detect_all(

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hipscope.formulas.optimize.search_end import SearchEnd
+
+
+@dataclass(frozen=True)
+class GivenRewrite:
+    """A rewrite that somebody else wrote: the whole new text of one file of the program."""
+
+    file: Path
+    text: bytes
 
 
 @dataclass(frozen=True)
@@ -18,6 +27,7 @@ class OptimizeOptions:
     measured interval is of one rewrite.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     `end` ends the search with what there is by then; without, it ends when all was tried.
+    `given` is judged in place of what hipscope would propose itself.
     """
 
     formula: str = "auto"
@@ -27,3 +37,4 @@ class OptimizeOptions:
     rounds: int | None = 1
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     end: SearchEnd | None = None
+    given: GivenRewrite | None = None

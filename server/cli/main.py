@@ -24,6 +24,7 @@ from hipscope.server.cli import (
     init,
     lsp,
     man,
+    mcp,
     optimize,
     profile,
     prompt,
@@ -86,6 +87,6 @@ def main() -> None:
 
 for command in (
     init, profile, show, compare, check, resources, optimize, validate, restore, prompt, consent, allow, emulate,
-    emulator, doctor, cache, lsp, man,
+    emulator, doctor, cache, lsp, mcp, man,
 ):  # fmt: skip
     command.add(app)

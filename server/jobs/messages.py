@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Literal
 
 from hipscope.server.reports.schema.fields import RecordMismatch, read_record, to_json
 
-JobKind = Literal["profile", "prepare", "check", "optimize", "open", "inspect", "builds"]
+JobKind = Literal[
+    "profile", "prepare", "check", "optimize", "open", "inspect", "builds", "judge", "validate", "isa"
+]
 
 _SERVER = "a request to the worker"
 _WORKER = "a message of the worker"
@@ -26,6 +28,7 @@ class JobRequest:
 
     `file` is the document that it is for, `target` the file or folder of its project, or a capture to be opened,
     with its sources below `source_roots`; `stored_keys` is the editor's JSON object of keys for language models.
+    `new_text` is the rewrite of `file` that is judged, None when one is to be found; `candidate` what is validated.
     """
 
     kind: JobKind
@@ -43,6 +46,11 @@ class JobRequest:
     yes_send: bool = False
     source_roots: tuple[str, ...] = ()
     stored_keys: str = field(default="", repr=False)
+    bench: str | None = None
+    time_limit_s: float | None = None
+    new_text: str | None = None
+    candidate: str | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

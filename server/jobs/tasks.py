@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hipscope.accordo.compare.tolerance import UserTolerance
 from hipscope.analysis.benches.comments import has_benches
@@ -21,17 +21,22 @@ from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.runs.profile_project import profile_project, program_of
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_config
 from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.reports.inputs_writer import other_files, source_files
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import record_of
+from hipscope.server.reports.schema.isa import IsaReport
 from hipscope.server.reports.schema.optimize import Edit, Optimization
 from hipscope.server.reports.schema.profile import Inputs, Report
 from hipscope.server.reports.schema.prompt import PromptReport
 from hipscope.server.reports.schema.resources import ResourcesReport
 from hipscope.server.reports.schema.verdict import LeftOutGate, VerdictReport
+
+if TYPE_CHECKING:
+    from hipscope.formulas.optimize.options import GivenRewrite
 
 _LOWEST_PRIORITY = 19
 CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
@@ -141,10 +146,54 @@ def resources(request: TaskRequest, run: Run) -> ResourcesReport:
     return resources_report(str(request.target), found, run.texts)
 
 
-def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = None) -> Optimization:
+@dataclass(frozen=True)
+class JudgedRewrite:
+    """What came of a rewrite, and all that it was judged on: the SHA-256 of each file that the program is made of."""
+
+    outcome: Optimization
+    files: Mapping[str, str]
+
+
+def judge(request: TaskRequest, run: Run, *, file: str | None, new_text: str | None) -> JudgedRewrite:
+    """Judge the new text of a file by all gates, or without one find a rewrite that passes them. Raises HipscopeError.
+
+    Files that the program itself changes while it runs are not among those it was judged on.
+    """
+    from hipscope.formulas.optimize.options import GivenRewrite
+
+    given = None
+    if new_text is not None:
+        try:
+            text = new_text.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"the new text is no Unicode text: {error.reason} at {error.start}") from None
+        given = GivenRewrite(Path(file or request.target), text)
+    project, run = _begin(request, run, keep_key=True)
+    before = _all_files(project, run)
+    outcome = optimize(request, run, given=given)
+    after = _all_files(project, replace(run, texts=SourceTexts()))
+    return JudgedRewrite(
+        outcome, {name: digest for name, digest in before.items() if after.get(name) == digest}
+    )
+
+
+def _all_files(project: Project, run: Run) -> dict[str, str]:
+    sources = source_files(project, run.texts)
+    headers = {os.path.realpath(h): run.texts.digest(h) or "" for h in project.headers}
+    return {**other_files(project, run.texts), **sources, **headers}
+
+
+def optimize(
+    request: TaskRequest,
+    run: Run,
+    ended: threading.Event | None = None,
+    *,
+    given: GivenRewrite | None = None,
+) -> Optimization:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` record. Raises HipscopeError.
 
-    When `ended` is set, or at the time limit, the record has what was verified so far.
+    When `ended` is set, or at the time limit, the record has what was verified so far. A rewrite that is `given` is
+    judged in place of those that are looked for.
     """
     from hipscope.analysis.runs.kernel_defects import kernel_defects, wave_defects
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
@@ -164,6 +213,7 @@ def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = Non
         rounds=request.rounds,
         stored_keys=request.stored_keys,
         end=end,
+        given=given,
     )
     result = optimize_project(project, run, options=options)
     if result.edit is None:
@@ -176,6 +226,24 @@ def optimize(request: TaskRequest, run: Run, ended: threading.Event | None = Non
     return replace(
         report, notes=(*filter(None, [project.build_note]), *report.notes, *filter(None, [unknown]))
     )
+
+
+def isa(request: TaskRequest, run: Run) -> IsaReport:
+    """The machine code of the request's kernel with what each instruction costs; the `hipscope.isa/1` record.
+
+    The target is a program, which is built and profiled, or a capture. Raises HipscopeError.
+    """
+    from hipscope.server.jobs.opening import capture_kind
+    from hipscope.server.reports.isa_writer import isa_report
+
+    if capture_kind(request.target) == "capture":
+        from hipscope.analysis.runs.open_capture import open_captures
+
+        profile = open_captures((request.target,), (Path.cwd(),), run).profile
+    else:
+        project, run = _begin(request, run)
+        profile = profile_project(project, run).profile
+    return isa_report(profile, request.kernel)
 
 
 def prompt(request: TaskRequest, run: Run) -> PromptReport:

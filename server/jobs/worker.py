@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib
 import os
 import signal
@@ -163,15 +164,22 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
         rewriter=request.rewriter,
         yes_send=request.yes_send,
         stored_keys=read_stored_keys(request.stored_keys),
+        bench=request.bench,
+        time_limit_s=request.time_limit_s,
     )
-    work: Mapping[JobKind, Callable[[tasks.TaskRequest, Run], object]] = {
+    work: Mapping[JobKind, Callable[..., object]] = {
         "profile": tasks.profile,
         "prepare": tasks.prepare,
         "check": tasks.check,
         "optimize": tasks.optimize,
         "inspect": tasks.resources,
+        "judge": functools.partial(tasks.judge, file=request.file, new_text=request.new_text),
+        "validate": functools.partial(
+            tasks.validate, comparison=tasks.Comparison(Path(request.candidate or ""), {}, request.exact)
+        ),
+        "isa": tasks.isa,
     }
-    return to_json(work[request.kind](asked, run))
+    return to_json(work[request.kind](asked, run=run))
 
 
 def _open(request: JobRequest, run: Run) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from hipscope.server.reports.schema.compare import CompareReport
 from hipscope.server.reports.schema.coverage import CoverageReport
 from hipscope.server.reports.schema.doctor import DoctorReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
+from hipscope.server.reports.schema.isa import IsaReport
 from hipscope.server.reports.schema.metrics import MetricsReport
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
@@ -43,6 +44,7 @@ OBJECTS: tuple[type, ...] = (
     FailureReport,
     DoctorReport,
     MetricsReport,
+    IsaReport,
     CacheReport,
     ResourcesReport,
     BuildsReport,

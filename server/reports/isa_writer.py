@@ -1,0 +1,47 @@
+"""The machine code of a profiled kernel as the `hipscope.isa/1` record: instructions, their costs and their lines."""
+
+from __future__ import annotations
+
+import os
+
+from hipscope.analysis import profile as recorded
+from hipscope.analysis.errors import UsageError
+from hipscope.analysis.metrics.line_costs import user_frame
+from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.server.reports.schema.isa import IsaInstruction, IsaReport
+
+
+def isa_report(profile: recorded.Profile, name: str | None) -> IsaReport:
+    """The machine code of the kernel of that name, without one of the longest. Raises UsageError for another name."""
+    kernels = sorted(profile.kernels, key=lambda k: -k.time_ns)
+    named = [k for k in kernels if name is None or name in (k.name, k.mangled, base_name(k.name))]
+    if not named:
+        known = ", ".join(dict.fromkeys(base_name(k.name) for k in kernels[:8])) or "none"
+        raise UsageError(f"no kernel {name!r} in this profile", f"its kernels: {known}")
+    kernel = named[0]
+    total = sum(one.latency for one in kernel.instructions)
+    return IsaReport(
+        device=profile.device.name,
+        provenance=profile.provenance.value,
+        kernel=kernel.name,
+        mangled=kernel.mangled,
+        sampled=kernel.sampled,
+        instructions=tuple(_instruction(one, total) for one in kernel.instructions),
+    )
+
+
+def _instruction(one: recorded.Instruction, total: float) -> IsaInstruction:
+    frame = user_frame(one.source)
+    return IsaInstruction(
+        index=one.index,
+        address=one.address,
+        text=one.text,
+        file=os.path.realpath(frame.file) if frame else "",
+        line=frame.line if frame else 0,
+        hits=one.hits,
+        latency=one.latency,
+        stall=one.stall,
+        share=one.latency / total if total else 0.0,
+        stalls={reason.value: cycles for reason, cycles in one.stalls.items()},
+        waited_for={str(index): cycles for index, cycles in one.waited_for.items()},
+    )

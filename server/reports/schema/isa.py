@@ -1,0 +1,47 @@
+"""`hipscope.isa/1`: the machine code of one kernel, with what each instruction costs and the line that it is of.
+
+Cycles are sums over the waves of all profiled launches; of a sampled kernel `latency` and `stall` are samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hipscope.server.reports.schema.profile import Provenance
+
+ISA_SCHEMA = "hipscope.isa/1"
+
+
+@dataclass(frozen=True, slots=True)
+class IsaInstruction:
+    """One instruction. `file` is "" and `line` 0 without debug information; `share` is its part of the kernel's cycles.
+
+    `waited_for` maps the index of another instruction to the cycles that this one waited for its result.
+    """
+
+    index: int
+    address: int
+    text: str
+    file: str
+    line: int
+    hits: int
+    latency: float
+    stall: float
+    share: float
+    stalls: Mapping[str, float]
+    waited_for: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class IsaReport:
+    """All instructions of a kernel in the order of their addresses; none where the profile has no machine code."""
+
+    TAG: ClassVar = ("schema", ISA_SCHEMA)
+    device: str
+    provenance: Provenance
+    kernel: str
+    mangled: str
+    sampled: bool
+    instructions: tuple[IsaInstruction, ...]
