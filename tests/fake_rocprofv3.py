@@ -52,7 +52,8 @@ class Answers:
     `says` is printed at each call beside the program's output; `slow` are words of options whose call never ends.
     `fails_at` (binary, run) ends a run as a crash of the tool does. `missing` are options that this build of it does
     not have; `broken` is what it dies of, whatever is asked, and `fails` what it dies of where a word is asked for.
-    `samples` is the JSON of a run with samples, `waves` a decoded thread trace of the compute unit `waves_on`.
+    `idle`: the program is not run. `samples` is the JSON of a run with samples, `waves` a decoded thread trace of the
+    compute unit `waves_on`.
     """
 
     version: str = "7.0"
@@ -72,6 +73,7 @@ class Answers:
     samples: str = ""
     waves: str = ""
     waves_on: str = "1"
+    idle: bool = False
 
 
 def install(directory: Path, answers: Answers | None = None) -> None:
@@ -241,7 +243,7 @@ def _samples(
     if asked.pc_sampling_method == "stochastic" and answers["version"] == "6.4":
         print("Given PC sampling configuration is not supported on any of the agents", file=sys.stderr)
         return 1
-    status = subprocess.run(command).returncode
+    status = 0 if answers["idle"] else subprocess.run(command).returncode
     if answers["samples"]:
         shutil.copy(str(answers["samples"]), place.out / f"out_{os.getpid()}_results.json")
     return status
@@ -251,7 +253,7 @@ def _thread_trace(
     answers: Mapping[str, Any], asked: argparse.Namespace, command: Sequence[str], place: _Place
 ) -> int:
     """A decoded trace, where the recording has one for the CU that is asked for."""
-    status = subprocess.run(command).returncode
+    status = 0 if answers["idle"] else subprocess.run(command).returncode
     if answers["waves"] and (asked.att_target_cu or "1") == answers["waves_on"]:
         shutil.copytree(str(answers["waves"]), place.out / "ui_output_agent_1_dispatch_1", dirs_exist_ok=True)
     return status
@@ -260,7 +262,7 @@ def _thread_trace(
 def _tables(
     answers: Mapping[str, Any], traced: bool, counters: Sequence[str], command: Sequence[str], place: _Place
 ) -> int:
-    status = subprocess.run(command).returncode
+    status = 0 if answers["idle"] else subprocess.run(command).returncode
     if traced and status == 0 and answers["trace"]:
         place.write("kernel_trace", Path(str(answers["trace"])).read_text().splitlines())
     if counters:

@@ -47,6 +47,10 @@ class RocmProfiler(MeasuringProfiler):
 
     title: ClassVar[str] = "the AMD GPU"
 
+    def __init__(self, *, everything: bool = False) -> None:
+        """`everything`: counters of short kernels too, and samples beside a thread trace: to see what works."""
+        self._everything = everything
+
     def record(self, job: ProfilerRun) -> Path | None:
         """Trace, then counters of the kernels that take most of it, then a thread trace of the longest, or samples.
 
@@ -59,10 +63,11 @@ class RocmProfiler(MeasuringProfiler):
         launches = launches_in(out)
         if traced.timed_out or not launches:
             raise _failure(tool, job, traced, options)
-        steps = RocmSteps(tool, job, _longest(launches), traced.returncode)
-        steps.note("kernel trace", "which kernels take the time", options, traced, bool(launches))
+        kernels = _longest(launches, 1.0 if self._everything else _MOST_TIME)
+        steps = RocmSteps(tool, job, kernels, traced.returncode)
+        steps.note("kernel trace", "which kernels take the time", traced, gave=True)
         job.run.say(steps.plan())
-        notes = [*steps.counters(), *steps.thread_trace_or_samples()]
+        notes = [*steps.counters(), *steps.thread_trace_or_samples(both=self._everything)]
         _write_sidecar(job, traced, tool.version(), notes, steps.runs)
         return None
 
@@ -82,15 +87,15 @@ class RocmProfiler(MeasuringProfiler):
             shutil.rmtree(out, ignore_errors=True)
 
 
-def _longest(launches: Iterable[Launch]) -> tuple[str, ...]:
-    """The kernels that take most of the time together, longest first; none when nothing has a time."""
+def _longest(launches: Iterable[Launch], share: float) -> tuple[str, ...]:
+    """The kernels that take that share of the time together, longest first; none when nothing has a time."""
     times: dict[str, float] = {}
     for launch in launches:
         if launch.timed and launch.start_ns is not None and launch.end_ns is not None:
             times[launch.kernel] = times.get(launch.kernel, 0.0) + launch.end_ns - launch.start_ns
     chosen, told = [], 0.0
     for kernel, time in sorted(times.items(), key=lambda item: -item[1])[:_MOST_KERNELS]:
-        if told >= _MOST_TIME * sum(times.values()):
+        if told >= share * sum(times.values()):
             break
         chosen.append(kernel)
         told += time
@@ -123,16 +128,17 @@ class RocmSteps:
             return f"the program runs {runs} more times: {counters}"
         return f"the program runs {runs + 1} more times: {counters}; 1 for {what}"
 
-    def note(self, step: str, why: str, options: Sequence[str], done: Completed, gave: bool) -> None:
-        """Keep what a run was for, how it was asked for and how it ended."""
+    def note(self, step: str, why: str, done: Completed, gave: bool) -> None:
+        """Keep what a run was for, its command, how it ended, and where it gave nothing, why."""
         self.runs.append(
             {
                 "step": step,
                 "why": why,
-                "options": list(options),
+                "command": list(done.argv),
                 "exit_code": None if done.timed_out else done.returncode,
                 "seconds": round(done.seconds, 3),
                 "gave": gave,
+                "said": None if gave else _why(done, self.job),
             }
         )
 
@@ -155,7 +161,7 @@ class RocmSteps:
                 notes.append(f"counter pass {number} of {len(passes)} {note}")
         return [*notes, *self._missing(found)]
 
-    def thread_trace_or_samples(self) -> list[str]:
+    def thread_trace_or_samples(self, *, both: bool = False) -> list[str]:
         """Where in the longest kernel the time goes: every instruction of some waves, else samples of all."""
         notes: list[str] = []
         if not self.tool.traces_threads:
@@ -164,10 +170,10 @@ class RocmSteps:
             ]
         for unit in _OTHER_CUS if self.tool.traces_threads else ():
             found = self._thread_trace(unit)
-            if found is None:
+            notes = [found] if found else []
+            if found is None and not both:
                 return []
-            notes = [found]
-            if not found.endswith(_NO_WAVE):
+            if found is None or not found.endswith(_NO_WAVE):
                 break
         return notes if (failed := self._samples()) is None else [*notes, failed]
 
@@ -187,7 +193,7 @@ class RocmSteps:
         options = [*self.tool.counter_options(groups, out), *self._only(self.kernels)]
         done = self.tool.run(self.job, out, options)
         came = counters_in(out)
-        self.note(name, "what bounds the kernels", options, done, bool(came))
+        self.note(name, "what bounds the kernels", done, bool(came))
         failed = not came and (done.timed_out or done.returncode not in (0, self.exit_code))
         return came, _why(done, self.job) if failed else None
 
@@ -201,7 +207,7 @@ class RocmSteps:
         options += ["--att-target-cu", unit] if unit else []
         done = self.tool.run(self.job, out, options)
         came = any(out.rglob(_WAVE_FILES))
-        self.note(name, "where in the longest kernel the time goes", options, done, came)
+        self.note(name, "where in the longest kernel the time goes", done, came)
         for database in out.rglob("*.db"):  # launches are slower under a trace: those of the first run count
             database.unlink()
         if came:
@@ -227,7 +233,7 @@ class RocmSteps:
         # A database has no samples, and only JSON has their addresses.
         done = self.tool.run(self.job, out, options, formats=["json"] if self.tool.rocpd else ["csv", "json"])
         came = _has_samples(out)
-        self.note(name, "where the time goes, without a thread trace", options, done, came)
+        self.note(name, "where the time goes, without a thread trace", done, came)
         return None if came else f"sampling {_why(done, self.job)}"
 
     def _only(self, kernels: Sequence[str]) -> list[str]:
@@ -274,13 +280,21 @@ def _why(done: Completed, job: ProfilerRun) -> str:
 
 
 def _failure(tool: RocmTool, job: ProfilerRun, completed: Completed, options: Sequence[str]) -> HipscopeError:
-    """Whose failure it was: rocprofv3's own where it fails with these options on a program that does nothing."""
+    """Whose failure it was: rocprofv3's own where it fails with these options on a program that does nothing.
+
+    That program opens no GPU, so what is known of a failure goes along with the program's.
+    """
+
+    def of_program() -> ProgramFailed:
+        limit = job.config.timeout_s
+        return program_failed(completed, limit, lambda: known_failure(completed.text), no_kernel=False)
+
     if completed.timed_out or completed.ok:
-        return program_failed(completed, job.config.timeout_s, no_kernel=False)
+        return of_program()
     with work_directory("rocprofv3") as out:
         alone = tool.run(job, out, options, program=[shutil.which("true") or "/bin/true"])
     if alone.ok:
-        return program_failed(completed, job.config.timeout_s, no_kernel=False)
+        return of_program()
     lines = [line.strip() for line in alone.text.splitlines() if line.strip()]
     said = known_failure(alone.text) or first_error(alone.text) or (lines[-1] if lines else "")
     ended = f"was ended by {signal_name(-alone.returncode)}" if alone.returncode < 0 else "failed"

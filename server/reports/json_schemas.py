@@ -20,7 +20,7 @@ from hipscope.server.reports.schema.cache import CacheReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.compare import CompareReport
 from hipscope.server.reports.schema.coverage import CoverageReport
-from hipscope.server.reports.schema.doctor import DoctorReport
+from hipscope.server.reports.schema.doctor import DoctorReport, GpuCheckReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
 from hipscope.server.reports.schema.isa import IsaReport
 from hipscope.server.reports.schema.metrics import MetricsReport
@@ -43,6 +43,7 @@ OBJECTS: tuple[type, ...] = (
     ProgramsReport,
     FailureReport,
     DoctorReport,
+    GpuCheckReport,
     MetricsReport,
     IsaReport,
     CacheReport,
