@@ -143,9 +143,9 @@ async def profile_again(ls: HipServer, uri: str) -> bool:
 
 
 def can_inspect(ls: HipServer, uri: str) -> bool:
-    """Whether a document has, or belongs to a program with, device code to look at."""
+    """Whether a document has, or belongs to a program with, device code to look at, and the user wants that."""
     file, key = path_of(uri), key_of(ls, uri)
-    if file is None or key is None:
+    if not ls.settings.notes_without_run or file is None or key is None:
         return False
     text = ls.text(file) or ""
     return "__global__" in text or (str(key) != file and Path(file).suffix in PROGRAMS | HEADERS)

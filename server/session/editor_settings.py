@@ -21,6 +21,7 @@ class EditorSettings:
 
     profile_on_save: bool = True
     profile_on_open: bool = False
+    notes_without_run: bool = True
     backend: Literal["auto", "emulator", "rocm"] = "auto"
     device: str | None = None
     arch: str | None = None

@@ -72,3 +72,22 @@ async def test_nothing_is_built_for_notes_in_a_folder_that_nobody_allowed(tmp_pa
     answer = await client.run(PROFILE)
     assert (answer["status"], client.marks) == ("failed", {})
     await end_session(client)
+
+
+async def test_a_setting_keeps_a_file_from_being_compiled_before_it_is_asked_for(tmp_path: Path) -> None:
+    client = make_client()
+    await client.start_io(*COMMAND, env=ENVIRONMENT)
+    client.set_configuration({"notesWithoutRun": False, "profileOnSave": False}, section="hipscope")
+    await start(client, "neovim_0.7", tmp_path, notesWithoutRun=False, profileOnSave=False)
+    client.open(NOTED)
+    client.save()
+    await client.stop_jobs()
+    first = client.uri
+    client.set_configuration({"profileOnSave": False}, section="hipscope")
+    client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({"hipscope": {}}))
+    client.path = tmp_path / "other.hip"
+    client.uri = client.path.as_uri()
+    client.open(NOTED)
+    assert "wave-size" in await until(lambda: client.marks)
+    assert not client.diagnostics.get(first)
+    await end_session(client)
