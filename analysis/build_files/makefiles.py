@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hipscope.analysis.build_files.outside import top_of
-from hipscope.analysis.build_files.source_files import PROGRAM_SUFFIXES
+from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.sandbox import Box, plain_environment, run_confined
 
@@ -30,6 +31,9 @@ _OURS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 _COMPILERS = re.compile(
     r"^(?:.*/)?(?:hipcc|nvcc|(?:amd)?clang(?:\+\+)?|[gc]\+\+|gcc|cc|mpi(?:cxx|cc|c\+\+))(?:-\d+)?$"
 )
+_FOR_MPI = re.compile(r"^(?:.*/)?mpi(?:cxx|cc|c\+\+)$")
+# What the wrappers of Open MPI and MPICH call: make hands its variables on in the environment.
+_CALLED_FOR_MPI = {"OMPI_CXX": "hipcc", "MPICH_CXX": "hipcc"}
 _NO_PROGRAM = (".o", ".so", ".a", ".obj", ".d", ".i", ".s", ".co", ".hsaco", ".bc")
 _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
 _RUNNING_GOALS = ("run", "test", "check")
@@ -67,7 +71,12 @@ class Command:
         hip = any(
             word.startswith(("--offload-arch", "--hip-link", "-xhip")) or word == "hip" for word in self.words
         )
-        return name == "hipcc" or (name.startswith(_OURS) and hip)
+        return name == "hipcc" or (name.startswith((*_OURS, "mpi")) and hip)
+
+    @property
+    def calls_another(self) -> bool:
+        """Whether it is a wrapper for MPI, which calls another compiler."""
+        return _FOR_MPI.match(self.words[0]) is not None
 
     @functools.cached_property
     def output(self) -> Path | None:
@@ -207,7 +216,7 @@ class _Makefile:
     def by_choice(self) -> tuple[list[MadeProgram], str | None]:
         """The same with what it lets one choose set for AMD's GPUs."""
         found: list[MadeProgram] = []
-        for more in _choices(self._text):
+        for more in _choices(self._text, _uses_mpi(self._directory)):
             found += self._programs({**self._variables, **more})[0]
             if any(one.for_gpus and not one.lacks for one in found):
                 break
@@ -242,11 +251,12 @@ class _Makefile:
         for path, link in links.items():
             start = next((c for c in started if _program_of(c) == path), None)
             own = _what_goes_into(link, commands)
+            for_mpi = any(c.calls_another and c.for_gpus for c in (link, *own))
             found.append(
                 MadeProgram(
                     self.name,
                     path,
-                    variables,
+                    {**variables, **_CALLED_FOR_MPI} if for_mpi else variables,
                     self._goal(variables, goal, path, commands),
                     start,
                     any(c.for_gpus for c in (link, *own)),
@@ -337,7 +347,7 @@ def _sets(line: str, names: Iterable[str]) -> bool:
     return match is not None and match[1] in names
 
 
-def _choices(text: str) -> Iterator[dict[str, str]]:
+def _choices(text: str, mpi: bool) -> Iterator[dict[str, str]]:
     """What to set so that a Makefile takes its way for AMD's GPUs, where it asks for a variable's value."""
     for name, value in _CHOICE.findall(text):
         if _FOR_AMD.search(value) or (
@@ -347,13 +357,25 @@ def _choices(text: str) -> Iterator[dict[str, str]]:
     for name in _SWITCH.findall(text):
         if _FOR_AMD.search(name) and "PATH" not in name:
             yield {name: "1"}
-    # A compiler that is not there: hipcc may take its place.
+    # A compiler that is not there: hipcc may take its place, below the wrapper for MPI where that is used.
     named = {
         name: value for name, value in _ASSIGNED.findall(text) if _COMPILERS.match(value) or value == "CC"
     }
-    absent = {name: "hipcc" for name, value in named.items() if _is_absent(value)}
+    absent = {name: value for name, value in named.items() if _is_absent(value)}
+    wrapped = {
+        name: "mpicxx" for name, value in absent.items() if mpi and (value == "CC" or _FOR_MPI.match(value))
+    }
+    if wrapped and shutil.which("mpicxx") is not None:
+        yield {**dict.fromkeys(absent, "hipcc"), **wrapped, **_CALLED_FOR_MPI}
     if absent:
-        yield absent
+        yield dict.fromkeys(absent, "hipcc")
+
+
+def _uses_mpi(directory: Path) -> bool:
+    """Whether a source or header of the directory includes MPI's header."""
+    texts = SourceTexts()
+    files = (p for p in directory.iterdir() if p.suffix in (*PROGRAM_SUFFIXES, *HEADER_SUFFIXES, ".c"))
+    return any("mpi.h" in (texts.text(path) or "") for path in files)
 
 
 def _is_absent(compiler: str) -> bool:

@@ -1,5 +1,6 @@
 """What a Makefile, a CMakeLists.txt or sources alone say about how a program is built and run."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,32 @@ def test_a_directory_without_hip_is_said_to_have_none(tmp_path: Path) -> None:
     assert "hipify" in str(no_hip(tmp_path))
     (tmp_path / "kernel.cpp").write_text("__global__ void k() {}\n")
     assert no_hip(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "build"),
+    [
+        (
+            "CXX = mpicxx\nall: app\napp: main.cpp\n\t$(CXX) -x hip -DHAVE_HIP $< -o $@\n",
+            "make OMPI_CXX=hipcc MPICH_CXX=hipcc",
+        ),
+        (
+            "CXX = /opt/cray/bin/mpicxx\napp: main.cpp\n\t$(CXX) -x hip $< -o $@\n",
+            "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
+        ),
+        (
+            "CXX = CC\napp: main.o k.o\n\t$(CXX) $^ -o $@\nk.o: k.cpp\n\thipcc -c $<\nmain.o: main.cpp\n\t$(CXX) -c $<\n",
+            "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
+        ),
+    ],
+)
+def test_the_wrapper_for_mpi_calls_hipcc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, build: str
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mpicxx").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "mpicxx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    make(tmp_path / "src", text, main=f"#include <mpi.h>\n{MAIN}", k="int other() { return 0; }\n")
+    found = propose_builds(tmp_path / "src", None)
+    assert found.found[0].build == build, found
