@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.cmake_replies import CmakeProgram, ask_cmake, cmake_programs
 from hipscope.analysis.build_files.outside import top_of
 from hipscope.analysis.build_files.rocm_folder import CompilerCalls, stand_ins
@@ -45,6 +46,9 @@ _LACKING = re.compile(
     r"Could NOT find|package configuration file|ownload|clone|No such file"
 )  # with any compiler
 _OFF = re.compile(r"\boption\s*\(\s*(\w*(?:HIP|ROCM|AMD)\w*)\s[^)]*?\bOFF\s*\)", re.IGNORECASE)
+_ROCM = "/opt/rocm"
+_FILLED_IN = "${ROCM_PATH:-/opt/rocm}"  # by the shell of the build
+_ASSUMED = re.compile(r"\bif\s*\(\s*NOT\s+DEFINED\s+(\w+)\s*\)\s*set\s*\(\s*\1\s+\"?/opt/rocm\b")
 _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
 
 
@@ -98,10 +102,13 @@ def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
     more = ["-DGPU_RUNTIME=HIP"] if "GPU_RUNTIME" in text else []
     more += [f"-D{name}=hip" for name in _choices(text)]
     # Where CMake knows HIP, sources that are not marked as such are host code; hipcc takes each for HIP.
-    known = _LANGUAGE.search(_whole_text(directory)) is not None
+    whole = _whole_text(directory)
+    known = _LANGUAGE.search(whole) is not None
+    if not Path(_ROCM).exists():
+        more += [f"-D{name}={_FILLED_IN}" for name in dict.fromkeys(_ASSUMED.findall(whole))]
     for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
         yield (*options, f"-DCMAKE_CXX_COMPILER={compiler}", *more)
-    switched = list(dict.fromkeys(_OFF.findall(_whole_text(directory))))
+    switched = list(dict.fromkeys(_OFF.findall(whole)))
     if switched:
         on = [
             f"-D{name}=ON" for name in switched if not re.search("test|doc|debug|prof", name, re.IGNORECASE)
@@ -148,7 +155,9 @@ def _configure(
         ask_cmake(build)
         env = plain_environment({})
         env |= stand_ins(work, calls, env, record=record, names=(work, directory))
-        argv = [cmake, "-S", str(directory), "-B", str(build), *options]
+        root = env.get("ROCM_PATH", _ROCM)
+        given = [option.replace(_FILLED_IN, root) for option in options]
+        argv = [cmake, "-S", str(directory), "-B", str(build), *given]
         seen = (
             *paths_in([*calls.hip_flags, str(calls.clang)]),
             *calls.libraries,
@@ -163,7 +172,9 @@ def _configure(
                 return [], str(error)
         if done.timed_out:
             return [], f"cmake took longer than {_SECONDS:g} s"
-        reason = None if done.ok else _reason(done.text.replace(str(work), "."), directory)
+        text = done.text.replace(str(work), ".")
+        install = what_to_install(text)
+        reason = None if done.ok else "; ".join(filter(None, (_reason(text, directory), install)))
     texts = SourceTexts()
     programs = [
         Configured(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.proposal import BuildProposal
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
@@ -100,7 +101,8 @@ def _try(
         project = project_of(directory, proposal, config, arguments)
         built = build_program(project, toolchain, run)
     except (BuildFailed, UsageError) as failure:
-        return Tried(proposal, False, False, failure.message)
+        reasons = [failure.message, what_to_install(failure.message)]
+        return Tried(proposal, False, False, "; ".join(filter(None, reasons)))
     given = project.config.run
     changed = replace(proposal, run=given) if given is not None else proposal
     if (absent := _not_made(built, given)) is not None:

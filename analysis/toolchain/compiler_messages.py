@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
+from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.errors import BuildFailed, CompilerDiagnostic, Severity
 from hipscope.analysis.system.directories import nearly_full
 from hipscope.analysis.toolchain.discovery import Toolchain, install_command, openmp_package, openmp_runtime
@@ -105,7 +106,8 @@ def _headline(
         )
     absent = _NO_LIBRARY.search(output)
     if absent:
-        return f"{subject}: does not link: the library `{absent['name']}` is not found", None
+        message = f"{subject}: does not link: the library `{absent['name']}` is not found"
+        return message, what_to_install(absent[0])
     configured = _CMAKE.search(output)
     if configured:
         said = " ".join(configured["message"].split())
@@ -134,6 +136,8 @@ def _advice(message: str) -> str | None:
         return None
     if re.match(r"cuda|cublas|cooperative_groups", missing[1]):
         return "this is CUDA source: convert it to HIP first, for example with hipify-perl"
+    if (library := what_to_install(message)) is not None:
+        return library
     return 'when headers of the program lie elsewhere, set `build` and `run` in hipscope.toml, or `flags = ["-I..."]`'
 
 

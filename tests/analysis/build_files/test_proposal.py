@@ -242,7 +242,7 @@ def test_a_directory_without_hip_is_said_to_have_none(tmp_path: Path) -> None:
             "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
         ),
         (
-            "CXX = CC\napp: main.o k.o\n\t$(CXX) $^ -o $@\nk.o: k.cpp\n\thipcc -c $<\nmain.o: main.cpp\n\t$(CXX) -c $<\n",
+            "CXX = CC\napp: main.o k.o\n\t$(CXX) $^ -o $@\nk.o: k.cpp\n\thipcc -c $<\n%.o: %.cpp\n\t$(CXX) -c $<\n",
             "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
         ),
     ],
@@ -257,3 +257,16 @@ def test_the_wrapper_for_mpi_calls_hipcc(
     make(tmp_path / "src", text, main=f"#include <mpi.h>\n{MAIN}", k="int other() { return 0; }\n")
     found = propose_builds(tmp_path / "src", None)
     assert found.found[0].build == build, found
+
+
+def test_cmake_is_told_where_rocm_is_that_it_assumes(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "main.cpp").write_text("#include <hip/hip_runtime.h>\nint main() { return 0; }\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(p CXX)\n"
+        'if(NOT DEFINED ROCM_PATH)\n  set(ROCM_PATH "/opt/rocm" CACHE STRING "where")\nendif()\n'
+        'set(CMAKE_CXX_COMPILER "${ROCM_PATH}/llvm/bin/clang++")\nfind_package(hip REQUIRED)\n'
+        "add_executable(app main.cpp)\ntarget_link_libraries(app hip::device)\n"
+    )
+    found = propose_builds(tmp_path, toolchain.calls).found[0]
+    assert ("-DROCM_PATH=${ROCM_PATH:-/opt/rocm}" in str(found.build)) is not Path("/opt/rocm").exists()
+    assert found.program == "app"

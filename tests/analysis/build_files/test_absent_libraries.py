@@ -1,0 +1,33 @@
+"""What to install is said of what programs for AMD GPUs are built with."""
+
+import pytest
+
+from hipscope.analysis.build_files.absent_libraries import what_to_install
+
+
+@pytest.mark.parametrize(
+    ("complaint", "library"),
+    [
+        ("main.cpp:1:10: error: 'mpi.h' file not found", "MPI: install libopenmpi-dev"),
+        ("a.hip:2:10: error: 'thrust/copy.h' file not found (and 2 more)", "rocThrust: install ROCm's rocthrust-dev"),
+        ("'hipcub/hipcub.hpp' file not found", "hipCUB: install ROCm's hipcub-dev"),
+        ("'hipblas/hipblas.h' file not found", "hipBLAS: install ROCm's hipblas-dev"),
+        ("'hipfft.h' file not found", "hipFFT: install ROCm's hipfft-dev"),
+        ('a package configuration file provided by "rocthrust" with any of', "rocThrust: install"),
+        ("Could NOT find MPI (missing: MPI_CXX_FOUND)", "MPI: install"),
+        ('provided by "ROCM" (requested version 0.8)', "ROCm's CMake modules: install rocm-cmake"),
+        ("/usr/bin/ld: cannot find -lrocblas: No such file", "rocBLAS: install ROCm's rocblas-dev"),
+        ("ld.lld: error: unable to find library -lroctx64", "rocTracer and rocTX: install"),
+        ("CMake Error at FetchContent.cmake:1087: Build step for googletest failed: 2", "without a network"),
+    ],
+)  # fmt: skip
+def test_the_library_is_named_with_its_package(complaint: str, library: str) -> None:
+    assert library in (what_to_install(complaint) or "")
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    ["'mine.h' file not found", "'cub/cub.cuh' file not found", 'provided by "Kokkos"', "syntax error"],
+)
+def test_nothing_is_said_of_what_is_not_known(complaint: str) -> None:
+    assert what_to_install(complaint) is None
