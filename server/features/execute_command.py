@@ -32,6 +32,7 @@ from hipscope.server.features.commands.arguments import (
     set_arguments,
 )
 from hipscope.server.features.commands.bench import write_bench
+from hipscope.server.features.commands.build_choice import ask_about_build
 from hipscope.server.features.commands.cancel import cancel
 from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.open_profile import open_profile
@@ -101,7 +102,11 @@ def register(server: HipServer) -> None:
     async def offer(key: Path, message: str) -> None:
         await offer_arguments(server, key, message, show_project)
 
+    async def ask(key: Path, settings: str) -> None:
+        await ask_about_build(server, key, settings, show_project)
+
     server.offer_arguments = offer
+    server.ask_about_build = ask
 
     @server.command(OPEN_PROFILE)
     async def open_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:

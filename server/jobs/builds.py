@@ -11,7 +11,7 @@ from hipscope.analysis.build_files.proposal import BuildProposal, propose_builds
 from hipscope.analysis.build_files.source_files import PROGRAM_SUFFIXES
 from hipscope.analysis.run import Run
 from hipscope.analysis.toolchain.discovery import find_toolchain
-from hipscope.analysis.toolchain.project import resolve_config
+from hipscope.analysis.toolchain.project import Project, resolve_config
 from hipscope.analysis.toolchain.run_command import arguments_in
 from hipscope.server.reports.schema.builds import BuildsReport, ProposedBuild
 
@@ -41,3 +41,12 @@ def settings_text(proposal: BuildProposal) -> str:
     if not proposal.lines:
         return ""
     return "\n".join([f"# From {proposal.origin}.", *proposal.lines, ""])
+
+
+def adopted_settings(project: Project) -> str | None:
+    """The `hipscope.toml` that says how a project was built that its build files describe; None where one is there."""
+    if project.build_note is None:
+        return None
+    config = project.config
+    outside = tuple(folder for folder in config.source_dirs if folder != ".")
+    return settings_text(BuildProposal("its build files", config.build, config.run, source_dirs=outside))

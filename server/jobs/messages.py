@@ -29,12 +29,14 @@ class JobRequest:
     `file` is the document that it is for, `target` the file or folder of its project, or a capture to be opened,
     with its sources below `source_roots`; `stored_keys` is the editor's JSON object of keys for language models.
     `new_text` is the rewrite of `file` that is judged, None when one is to be found; `candidate` what is validated.
+    `alone`: a source is compiled by itself, whatever build files are beside it.
     """
 
     kind: JobKind
     target: str
     file: str | None = None
     program_args: tuple[str, ...] = ()
+    alone: bool = False
     backend: str | None = None
     device: str | None = None
     arch: str | None = None

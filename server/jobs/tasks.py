@@ -24,6 +24,7 @@ from hipscope.analysis.runs.profile_project import profile_project, program_of
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project, resolve_config
 from hipscope.formulas.propose.llm.model_settings import withhold_key
+from hipscope.server.jobs.builds import adopted_settings
 from hipscope.server.reports.inputs_writer import other_files, source_files
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
 from hipscope.server.reports.schema.check import CheckReport
@@ -48,6 +49,7 @@ class TaskRequest:
 
     target: Path
     program_args: tuple[str, ...] = ()
+    alone: bool = False
     bench: str | None = None
     backend: str | None = None
     device: str | None = None
@@ -85,7 +87,8 @@ def profile(request: TaskRequest, run: Run) -> Report:
     report = profile_report(
         session.profile, config.formulas, config.min_share, run.texts, inputs, notes=notes
     )
-    return replace(report, program=replace(report.program, build_note=project.build_note))
+    program = replace(report.program, build_note=project.build_note, build_settings=adopted_settings(project))
+    return replace(report, program=program)
 
 
 @dataclass(frozen=True)
@@ -333,6 +336,9 @@ def _begin(
     find_device(config.device)
     if not keep_key:
         withhold_key(config.llm)
+    if request.alone:
+        project = resolve_benched(request.target, request.program_args, config, run, bench=request.bench)
+        return project, run
     project = buildable_project(
         request.target, request.program_args, config, run, bench=request.bench, device_flags=device_flags
     )

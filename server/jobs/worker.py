@@ -155,6 +155,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
     asked = tasks.TaskRequest(
         target=Path(request.target),
         program_args=request.program_args,
+        alone=request.alone,
         backend=request.backend,
         device=request.device,
         arch=request.arch,

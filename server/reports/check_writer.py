@@ -35,7 +35,7 @@ def check_report(
         reports=tuple(_report(r) for r in run.reports),
         left_out=run.left_out,
         faults=tuple(record_of(KernelStop, fault) for fault in result.faults),
-        program=Program(tuple(result.argv), result.exit_code, result.output, None),
+        program=Program(tuple(result.argv), result.exit_code, result.output, None, None),
         failure=result.failure,
         notes=tuple(compile_note(note, texts) for note in notes),
     )

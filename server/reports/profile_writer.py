@@ -88,7 +88,7 @@ def profile_report(
         findings=findings,
         diagnoses=diagnoses,
         faults=faults,
-        program=record_of(Program, profile.program, build_note=None),
+        program=record_of(Program, profile.program, build_note=None, build_settings=None),
         headers=headers,
         sources={file: digest for file in sorted(files) if (digest := texts.digest(file))},
         inputs=inputs,

@@ -91,7 +91,7 @@ def upgraded(data: object) -> object:
         present["device"] = _with(data["device"], _DEVICE_SINCE)
     program = data.get("program")
     if isinstance(program, dict):
-        present["program"] = {"build_note": None, **program}
+        present["program"] = {"build_note": None, "build_settings": None, **program}
     return {**_SINCE_FIRST, **data, **present, "schema": PROFILE_SCHEMA}
 
 

@@ -54,7 +54,7 @@ class FilesNow:
 
 
 async def _offer_nothing(_key: Path, _message: str) -> None:
-    """What is done about a program that wants arguments before a feature says what."""
+    """What is done about a program that wants arguments, or settings, before a feature says what."""
 
 
 async def _ignore(_files: Set[str]) -> None:
@@ -83,6 +83,7 @@ class HipServer(LanguageServer):
         self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
         self.when_files_change: Callable[[Set[str]], Coroutine[Any, Any, None]] = _ignore
         self.offer_arguments: Callable[[Path, str], Coroutine[Any, Any, None]] = _offer_nothing
+        self.ask_about_build: Callable[[Path, str], Coroutine[Any, Any, None]] = _offer_nothing
         self.over_stdio = False
         self.initialization_options: dict[str, Any] = {}
         # Keys for language models from the editor's secret store. Taken out of the environment, so that no child

@@ -22,8 +22,10 @@ from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
 from hipscope.server.reports.schema.fields import RecordMismatch
+from hipscope.server.session.build_choices import choice_of
 from hipscope.server.session.known_profiles import (
     HEADERS,
+    SOURCES,
     Problem,
     has_bench,
     project_key,
@@ -93,6 +95,7 @@ def job_request(ls: HipServer, kind: JobKind, key: Path, uri: str) -> JobRequest
         target=str(key),
         file=path_of(uri),
         program_args=ls.program_arguments(key),
+        alone=key.suffix in SOURCES and choice_of(key.parent) == "alone",
         backend=settings.backend,
         device=settings.device,
         arch=settings.arch,

@@ -4,7 +4,7 @@
 without a run. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
 dies, `// worker: usage` fails as a program that wants arguments, `// worker: lacks` as one that lacks a file,
-`// makes ARGUMENTS` has a Makefile run it so,
+`// makes ARGUMENTS` has a Makefile run it so, `// adopts` has one build it, unless it is to be built alone,
 `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
 wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses,
 `// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
@@ -111,6 +111,7 @@ def main() -> None:
     report = kind(file, text) if kind else optimize(request, file, text)
     if request["kind"] == "profile":
         report["inputs"] |= asked(request)
+        adopt(request, report, text)
     if "// worker: strip" in text:
         del report["kernels"][0]["lines"]
     emit("result", report=report)
@@ -160,7 +161,13 @@ def check(file: str, text: str) -> Object:
         "reports": [row] if at else [],
         "left_out": 0,
         "faults": [],
-        "program": {"command": ["./a.out"], "exit_code": 0, "output": "", "build_note": None},
+        "program": {
+            "command": ["./a.out"],
+            "exit_code": 0,
+            "output": "",
+            "build_note": None,
+            "build_settings": None,
+        },
         "failure": None,
         "notes": [],
     }
@@ -263,7 +270,13 @@ def profile(file: str, text: str) -> Object:
         "findings": findings,
         "diagnoses": [],
         "faults": [],
-        "program": {"command": ["./a.out"], "exit_code": 0, "output": "PASS\n", "build_note": None},
+        "program": {
+            "command": ["./a.out"],
+            "exit_code": 0,
+            "output": "PASS\n",
+            "build_note": None,
+            "build_settings": None,
+        },
         "source_note": None,
         "partial": None,
         "headers": {file: list(headers)},
@@ -376,6 +389,18 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "lines": rows,
         "sampled": False,
         "partial": None,
+    }
+
+
+def adopt(request: Object, report: Object, text: str) -> None:
+    if "// adopts" not in text:
+        return
+    if request["alone"]:
+        emit("error", message="kernels.h is not there", exit_code=4)
+        sys.exit(4)
+    report["program"] |= {
+        "build_note": "built with `make`",
+        "build_settings": 'build = "make"\nrun = "./main 64"\n',
     }
 
 

@@ -13,6 +13,7 @@ from hipscope.server.features.commands.inspect import keep_inspected
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.reports.report_reader import read_report
+from hipscope.server.session.build_choices import choice_of
 from hipscope.server.session.language_server import HipServer, disk_text, set_aside_what_stays
 from hipscope.server.session.progress import progress_bar
 from hipscope.server.session.project_job import (
@@ -54,7 +55,10 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
                 tell_program_failed(ls, key, line, report.program.output)
             else:
                 ls.tell(line, lsp.MessageType.Warning)
-        if report.program.build_note is not None:
+        settings = report.program.build_settings
+        if settings and ls.can_ask and choice_of(key.parent) is None:
+            ls.in_background(ls.ask_about_build(key, settings))
+        elif report.program.build_note is not None:
             ls.tell_once(f"hipscope: {key.name}: {report.program.build_note}.")
         if report.source_note:
             ls.log(f"hipscope: {report.source_note}")

@@ -101,13 +101,15 @@ class RunPart:
 class Program:
     """The program that was run; `exit_code` is None when it was stopped, and negative for a signal.
 
-    `build_note` says how it was built where no `hipscope.toml` does and it does not build alone.
+    `build_note` says how it was built where no `hipscope.toml` does and it does not build alone; `build_settings` is
+    the text of one that says the same.
     """
 
     command: tuple[str, ...]
     exit_code: int | None
     output: str
     build_note: str | None
+    build_settings: str | None
 
 
 @dataclass(frozen=True, slots=True)

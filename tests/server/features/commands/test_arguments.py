@@ -37,10 +37,10 @@ async def has_arguments(client: Editor, uri: str, arguments: list[str]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def other_client(folder: Path, **options: Any) -> Editor:
+async def other_client(folder: Path, name: str = "vscode_1.139", **options: Any) -> Editor:
     client = make_client()
     await client.start_io(*COMMAND, env=ENVIRONMENT)
-    await start(client, "vscode_1.139", folder, waitsForCommands=True, **options)
+    await start(client, name, folder, waitsForCommands=True, **options)
     return client
 
 
