@@ -187,6 +187,17 @@ CAUSES: Mapping[str, Cause] = {
         "issues its arithmetic",
         "fewer operations, two floats per instruction (`ext_vector_type(2)`), more waves to fill the SIMDs",
     ),
+    "math pipe": Cause(
+        "waits for its arithmetic unit, which other waves use",
+        "fewer or cheaper operations, or other units for a part of them",
+    ),
+    "texture": Cause(
+        "waits for the texture unit", "make fewer texture accesses, or plain loads of whole lines"
+    ),
+    "constants": Cause(
+        "waits for constants or arguments that are not in their cache",
+        "read fewer of them, from neighbouring places, and all lanes the same one",
+    ),
     "other": Cause("waits for a reason that the profile does not name", "see the wait reasons of the line"),
 }
 
@@ -382,6 +393,13 @@ _ONCE: Mapping[StallReason, str] = {
     StallReason.INSTRUCTION_FETCH: "fetch",
     StallReason.ISSUE_CONTENTION: "contention",
     StallReason.SLEEP: "polling",
+    # What only other vendors' profilers and hardware samples tell apart.
+    StallReason.MEMORY_QUEUE: "memory queue",
+    StallReason.MATH_PIPE: "math pipe",
+    StallReason.TEXTURE: "texture",
+    StallReason.FENCE: "fences",
+    StallReason.NOT_SELECTED: "contention",
+    StallReason.CONSTANT_CACHE: "constants",
 }
 
 

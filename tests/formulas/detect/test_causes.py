@@ -76,6 +76,12 @@ def test_a_wait_has_a_cause(instruction: Instruction, cause: str) -> None:
     assert line_causes(profile, profile.kernels[0])[0].causes[0][0] == cause
 
 
+@pytest.mark.parametrize("reason", [reason for reason in StallReason if reason is not StallReason.OTHER])
+def test_each_reason_that_a_profile_names_is_told(reason: StallReason) -> None:
+    profile = profile_of(waiting("LDG.E R1, desc[UR4][R2.64]", reason))
+    assert "other" not in time_by_cause(profile, profile.kernels[0])
+
+
 def test_stores_that_wait_for_stores_wait_for_room_and_loads_for_what_was_stored_before() -> None:
     stored = waiting("global_store_dword v0, v1, s[0:1]", GLOBAL, 1, access("store"))
     after = stored.model_copy(update={"waited_for": {0: 900.0}})
