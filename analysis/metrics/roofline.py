@@ -6,41 +6,36 @@ recorded makes the numbers that need it None. The formulas are rocprofiler-compu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
+from hipscope.analysis.classification.classes import Classified, class_table
 from hipscope.analysis.counters.formula import Missing, evaluate
 from hipscope.analysis.counters.table import metric_table
 from hipscope.analysis.metrics.ceilings import Reach, matrix_time_share, nearest, reaches
 from hipscope.analysis.metrics.memory_patterns import memory_bytes
+from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Provenance, StallReason
 
-Bound = Literal["memory", "vmem", "compute", "issue", "latency", "lds", "atomics", "launch", "unknown"]
+Bound = Literal[
+    "memory", "l2", "vmem", "compute", "issue", "latency", "occupancy", "lds", "atomics", "launch", "unknown"
+]
 
-# rocprofiler-compute's own rule of thumb: at 60 % of a ceiling a kernel counts as bound by it.
-BOUND_FRACTION = 0.6
 # Twice what an empty launch takes on an MI300X (1.5 us, the shortest kernels of recorded traces).
-SHORT_LAUNCH_NS = 3000.0
-_STREAMING = 0.75  # of the peak bandwidth, that streams reach on an MI300X
+LAUNCH_NS = 3000.0
 _VALU_TYPES = ("F16", "F32", "F64")
 _MFMA_TYPES = ("F6F4", "F8", "F16", "BF16", "XF32", "F32", "F64")
-_MODEL_BOUNDS: Mapping[str, Bound] = {
-    "hbm": "memory",
-    "mall": "memory",
-    "vmem": "vmem",
-    "valu": "compute",
-    "lds": "lds",
-    "atomic": "atomics",
-    "latency": "latency",
-    "launch": "launch",
-}
+# Levels and rates of instructions that a class is made of; HBM is compared as `memory`.
+_LEVELS = ("l2", "l1", "lds", "issue")
+# Resources of which a kernel can give some up.
+_SCARCE = ("VGPRs", "LDS", "SGPRs")
 # While a wave waits for its turn, another one of its SIMD issues: where waves do that most of the time, SIMDs are busy.
-_WAITS: tuple[tuple[StallReason, Bound], ...] = (
-    (StallReason.ISSUE_CONTENTION, "issue"),
-    (StallReason.ATOMIC, "atomics"),
-    (StallReason.LDS, "lds"),
+_WAITS = (
+    (StallReason.ISSUE_CONTENTION, "waits_issue"),
+    (StallReason.ATOMIC, "waits_atomics"),
+    (StallReason.LDS, "waits_lds"),
 )
 
 
@@ -51,7 +46,8 @@ class Roofline:
     `flops` counts floating-point operations, `memory_bytes` traffic between L2 and memory, `intensity` is their ratio.
     `flops_fraction` and `memory_fraction` are parts of the device's peak, 0..1 and above 1 only by rounding. The peak
     of a kernel with matrix instructions is that of the matrix units for its types. `ceilings` are all that the counters
-    tell of, `nearest` is the closest one's name.
+    tell of, `nearest` is the closest one's name. `bound` is the class, `near` are those that it may be within the noise
+    of measured inputs, `why` are the numbers that decided with their thresholds.
     """
 
     provenance: Provenance
@@ -69,6 +65,8 @@ class Roofline:
     bound: Bound
     ceilings: tuple[Reach, ...] = ()
     nearest: str | None = None
+    near: tuple[Bound, ...] = ()
+    why: str = ""
 
 
 def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline:
@@ -87,6 +85,7 @@ def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline
     memory_fraction = (
         bytes_per_s / device.hbm_bytes_per_s if bytes_per_s is not None and device.hbm_bytes_per_s else None
     )
+    known = _classified(kernel, flops_fraction, memory_fraction, found, device, provenance)
     return Roofline(
         provenance=provenance,
         time_ns=time_ns,
@@ -100,10 +99,17 @@ def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline
         ridge=peak_flops / device.hbm_bytes_per_s if peak_flops and device.hbm_bytes_per_s else None,
         flops_fraction=flops_fraction,
         memory_fraction=memory_fraction,
-        bound=_bound(kernel, flops_fraction, memory_fraction),
+        bound=cast("Bound", known.name),
+        near=cast("tuple[Bound, ...]", known.near),
+        why=known.why,
         ceilings=found,
         nearest=None if close is None else close.name,
     )
+
+
+def bound_fraction() -> float:
+    """From which part of a ceiling on a kernel counts as bound by it."""
+    return class_table().threshold("flops")
 
 
 def flop_count(counters: Mapping[str, float]) -> float | None:
@@ -172,44 +178,64 @@ def _rate(amount: float | None, time_ns: float) -> float | None:
     return None if amount is None or time_ns <= 0 else amount / (time_ns * 1e-9)
 
 
-def _bound(kernel: Kernel, flops_fraction: float | None, memory_fraction: float | None) -> Bound:
-    """The ceiling that the kernel is close to; without one, the wait that fills most of its time.
+def _classified(
+    kernel: Kernel,
+    flops_fraction: float | None,
+    memory_fraction: float | None,
+    found: Sequence[Reach],
+    device: Device,
+    provenance: Provenance,
+) -> Classified:
+    """What limits the kernel, by the table of classes.
 
     This is the one place where that is decided: tables, findings and texts all read `Roofline.bound`. The emulator
     knows how busy each of its units was and says itself which one limits, but for how busy SIMDs are with issuing:
     instructions that need no unit for long take turns, too. Whatever it says, a launch that is hardly longer than an
     empty one is bound by launching, and nothing is bound by memory that moves far less than memory can.
     """
+    measures: dict[str, float] = {}
     profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
-    if profiled and sum(profiled) / len(profiled) <= SHORT_LAUNCH_NS:
-        return "launch"
-    if memory_fraction is not None and profiled:  # nothing moves while the launch begins and ends
-        mean = sum(profiled) / len(profiled)
-        memory_fraction *= mean / (mean - SHORT_LAUNCH_NS / 2)
-    modelled = _MODEL_BOUNDS.get(kernel.bound_by or "")
-    if modelled == "memory" and memory_fraction is not None and memory_fraction < _STREAMING * BOUND_FRACTION:
-        modelled = "latency"
-    if modelled is not None:
-        return "issue" if modelled == "latency" and _bound_by_waits(kernel) == "issue" else modelled
-    if memory_fraction is not None and memory_fraction >= max(BOUND_FRACTION, flops_fraction or 0):
-        return "memory"
-    if flops_fraction is not None and flops_fraction >= BOUND_FRACTION:
-        return "compute"
-    known = flops_fraction is not None or memory_fraction is not None
-    return _bound_by_waits(kernel) or ("latency" if known else "unknown")
+    mean = sum(profiled) / len(profiled) if profiled else None
+    if mean is not None:
+        measures["launch_ns"] = mean
+    if memory_fraction is not None:
+        # Nothing moves while the launch begins and ends.
+        moving = mean / (mean - LAUNCH_NS / 2) if mean is not None and mean > LAUNCH_NS else 1.0
+        measures["memory"] = memory_fraction * moving
+    if flops_fraction is not None:
+        measures["flops"] = flops_fraction
+    measures |= _waits(kernel)
+    told = {"pipe": _pipe(found)}
+    measured = provenance is Provenance.MEASURED
+    if measured:
+        measures |= {r.name: r.fraction for r in found if r.name in _LEVELS and r.fraction is not None}
+        fits = occupancy(kernel, device)
+        if fits is not None and fits.limiter in _SCARCE:
+            measures["occupancy"] = fits.theoretical / fits.maximum
+            told["limiter"] = fits.limiter
+    if any(name in measures for name in ("memory", "flops", "issuing")):
+        measures["known"] = 1.0
+    return class_table().classify("kernel", measures, model=kernel.bound_by, exact=not measured, told=told)
 
 
-def _bound_by_waits(kernel: Kernel) -> Bound | None:
-    """What fills most of the waves' time; None without a trace."""
+def _waits(kernel: Kernel) -> dict[str, float]:
+    """Parts of the waves' time, from a trace or samples; nothing without one."""
     total = total_cycles(kernel)
     if not total:
-        return None
+        return {}
     causes: dict[StallReason, float] = {}
     for table in blamed_stalls(kernel):
         for reason, cycles in table.items():
             causes[reason] = causes.get(reason, 0.0) + cycles
-    for reason, bound in _WAITS:
-        if causes.get(reason, 0.0) >= 0.5 * total:
-            return bound
-    issued = total - sum(causes.values())
-    return "compute" if issued >= 0.5 * total else "latency"
+    shares = {name: causes.get(reason, 0.0) / total for reason, name in _WAITS}
+    return {**shares, "issuing": (total - sum(causes.values())) / total}
+
+
+def _pipe(found: Sequence[Reach]) -> str:
+    """What the operations are compared with: the type of the matrix or vector operations that are most of them."""
+    pipes = [r for r in found if r.name.startswith(("matrix_", "vector_"))]
+    most = max(pipes, key=lambda r: r.per_s, default=None)
+    if most is None:
+        return "vector operations"
+    unit, kind = most.name.split("_", 1)
+    return f"{unit} operations in {kind.upper()}"

@@ -7,11 +7,13 @@ times of their own, as in statistics and in modelled profiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hipscope.analysis.classification.classes import UNKNOWN as UNKNOWN_CLASS
+from hipscope.analysis.classification.classes import Classified, class_table
 from hipscope.analysis.profile import Profile, Provenance
 from hipscope.analysis.timeline.host_calls import (
     UNKNOWN,
@@ -114,7 +116,9 @@ class LongestPath:
 class Timeline:
     """Where the time went between the first start and the last end of launches and copies.
 
-    `host` is what the host did while no GPU had work; empty where API calls were not recorded.
+    `host` is what the host did while no GPU had work; empty where API calls were not recorded. `limit` is what the time
+    of the run hangs on (`gpu`, `host`, `launching`, `copies`, `unknown`), `near` what it may be within 5 %, `why` the
+    numbers.
     """
 
     wall_ns: int
@@ -125,6 +129,9 @@ class Timeline:
     host: tuple[HostDoing, ...]
     path: LongestPath | None
     notes: tuple[str, ...]
+    limit: str
+    near: tuple[str, ...]
+    why: str
 
 
 def timeline(profile: Profile) -> Timeline | None:
@@ -137,17 +144,23 @@ def timeline(profile: Profile) -> Timeline | None:
         return None
     outer = _calls(profile, work)
     everything = Union.of(work.start, work.end)
+    gpus = tuple(_gpu(work, gpu) for gpu in work.gpus)
+    limit = _limit(work, gpus)
     if profile.tables.timing == "serialized":
+        limit = Classified(UNKNOWN_CLASS, (), "")
         notes.append("counters were collected in this run, for which the GPU runs one kernel at a time")
     return Timeline(
         wall_ns=work.finish - work.begin,
-        gpus=tuple(_gpu(work, gpu) for gpu in work.gpus),
+        gpus=gpus,
         lanes=tuple(_lanes(work))[:_MOST_LANES],
         more_lanes=max(0, len(work.lanes) - _MOST_LANES),
         gaps=_gaps(work, outer),
         host=_host(everything.gaps(work.begin, work.finish), outer),
         path=_path(work, outer, notes),
         notes=tuple(notes),
+        limit=limit.name,
+        near=limit.near,
+        why=limit.why,
     )
 
 
@@ -201,6 +214,22 @@ def _gpu(work: GpuWork, gpu: str) -> GpuTime:
         concurrent_ns=several,
         most_at_once=most,
     )
+
+
+def _limit(work: GpuWork, gpus: Sequence[GpuTime]) -> Classified:
+    """What the time of the run hangs on, by its busiest GPU."""
+    gpu = max(gpus, key=lambda g: g.busy_ns)
+    rows = work.touches(gpu.gpu)
+    gaps = len(Union.of(work.start[rows], work.end[rows]).starts) - 1
+    wall = work.finish - work.begin
+    measures = {
+        "busy": gpu.busy_share,
+        "idle": gpu.idle_ns / wall,
+        "copies_alone": gpu.copies_alone_ns / wall,
+    }
+    if gaps:
+        measures["mean_gap_ns"] = gpu.idle_ns / gaps
+    return class_table().classify("run", measures)
 
 
 def _lanes(work: GpuWork) -> Iterator[Lane]:

@@ -126,6 +126,8 @@ _WORDS: Mapping[Bound, str] = {
     "latency": "bound by latency: no unit is busy, waves wait for results of earlier instructions",
     "lds": "bound by the LDS: it gets faster by fewer or wider LDS accesses",
     "atomics": "bound by atomics: it gets faster by fewer of them",
+    "l2": "bound by the L2: it gets faster by fewer and denser accesses, or by reuse in LDS and registers",
+    "occupancy": "bound by latency with few waves to hide it: it gets faster with more waves on a SIMD",
     "launch": "so short that launching it takes most of the time: it gets faster by launching less often",
     "unknown": "",
 }
@@ -136,6 +138,18 @@ def _message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:
     reached = roof_reached(kernel, roof)
     if reached is not None:
         return reached
+    return f"{_bound_message(profile, kernel, roof)}{_decided(roof)}"
+
+
+def _decided(roof: Roofline) -> str:
+    """The numbers that decided, with their thresholds, and what it may be as well; nothing for a model's verdict."""
+    if roof.provenance != "measured" or not (roof.why or roof.near):
+        return ""
+    near = f"; within 5 % it may be {' or '.join(roof.near)}" if roof.near else ""
+    return f" ({roof.why or 'no number decided'}{near})"
+
+
+def _bound_message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:
     causes = list(time_by_cause(profile, kernel).items())[:_TOP]
     if not causes:
         return _WORDS[roof.bound]

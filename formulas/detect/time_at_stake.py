@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 
-from hipscope.analysis.metrics.roofline import BOUND_FRACTION, roofline
+from hipscope.analysis.metrics.roofline import bound_fraction, roofline
 from hipscope.analysis.metrics.stalls import StallTable, blamed_stalls, stall_table, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.formulas.base import Work
@@ -75,7 +75,7 @@ def latency_bound(profile: Profile, kernel: Kernel) -> bool | None:
         return roof.bound == "latency"
     if roof.memory_fraction is None or roof.flops_fraction is None:
         return None
-    return max(roof.memory_fraction, roof.flops_fraction) < BOUND_FRACTION
+    return max(roof.memory_fraction, roof.flops_fraction) < bound_fraction()
 
 
 def beyond_traffic(profile: Profile, kernel: Kernel) -> float | None:

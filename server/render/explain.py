@@ -36,7 +36,13 @@ from hipscope.server.reports.schema.profile import (
 )
 from hipscope.server.session.known_profiles import Marks
 
-_BOUNDS = {"lds": "LDS bound", "atomics": "atomic bound", "vmem": "memory unit bound"}
+_BOUNDS = {
+    "lds": "LDS bound",
+    "atomics": "atomic bound",
+    "vmem": "memory unit bound",
+    "l2": "L2 bound",
+    "occupancy": "latency bound, few waves",
+}
 _ALL = 0.995  # of all GPU time, as it is written
 _INSTANCES = 4  # of a template, that are named
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
@@ -173,6 +179,7 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
         rows.append(("share of GPU time", f"{bar(kernel.share).rstrip()} {percent(kernel.share)}"))
     if bound := bound_words(kernel.bound):
         rows.append(("limited by", bound))
+        rows += decision_rows(report.provenance, kernel.roofline)
     diagnosis = report.diagnosis(kernel)
     rows += (
         roofline_rows(kernel.roofline) + occupancy_rows(kernel.occupancy) + resource_rows(kernel.resources)
@@ -329,6 +336,14 @@ def bound_words(bound: str | None) -> str:
     if not bound or bound == "unknown":
         return ""
     return _BOUNDS.get(bound, f"{bound} bound")
+
+
+def decision_rows(provenance: str, roofline: Roofline) -> list[tuple[str, str]]:
+    """Of a measured kernel, the numbers that decided what limits it, and what it may be instead."""
+    if provenance != "measured":
+        return []
+    rows = [("because", roofline.why)] if roofline.why else []
+    return rows + ([("within 5 %", ", ".join(map(bound_words, roofline.near)))] if roofline.near else [])
 
 
 def _number(value: float | str | None, unit: str) -> str:

@@ -9,12 +9,19 @@ from rich.text import Text
 
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.server.render.words import duration, percent, plural
-from hipscope.server.reports.schema.timeline import GpuTime, HostDoing, Lane, LongestPath, Timeline
+from hipscope.server.reports.schema.profile import GpuTime, HostDoing, Lane, LongestPath, Timeline
 
 _MOST_LANES = 6
 _MOST_GAPS = 3
 _MOST_KERNELS = 3
 _SMALL = 0.01  # of the wall time, or of the path: what is below is not told
+_LIMITS = {
+    "gpu": "The run is bound by its kernels",
+    "host": "The run is bound by the host",
+    "launching": "The run is bound by launching",
+    "copies": "The run is bound by copies",
+}
+_NEAR = {"gpu": "its kernels", "host": "the host", "unknown": "nothing by itself"}
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _WORDS = 50  # columns of a line of the timeline that are not the drawing
 _SHORTEST, _WIDEST = 20, 60
@@ -25,6 +32,9 @@ def render_timeline(found: Timeline, console: Console) -> None:
     console.print(Text("\nTime:", "bold"))
     for gpu in found.gpus:
         console.print(Text(f"  {_gpu(gpu, found.wall_ns)}"))
+    if found.limit in _LIMITS:
+        near = f"; within 5 % {' or '.join(_NEAR.get(n, n) for n in found.near)}" if found.near else ""
+        console.print(Text(f"  {_LIMITS[found.limit]} ({found.why}{near})"))
     _print_lanes(found, console)
     if found.host:
         console.print(Text(f"  While no GPU had work, the host was in {_doings(found.host)}.", "dim"))
@@ -44,7 +54,7 @@ def render_timeline(found: Timeline, console: Console) -> None:
 
 def _gpu(gpu: GpuTime, wall_ns: int) -> str:
     """How busy one GPU was: `Agent 4 was busy 37 % of 12.4 ms ...`."""
-    busy = f"{gpu.gpu or 'the GPU'} was busy {percent(gpu.busy_share)} of {duration(wall_ns)}"
+    busy = f"{_gpu_name(gpu.gpu)} was busy {percent(gpu.busy_share)} of {duration(wall_ns)}"
     parts = [f"{busy}: {duration(gpu.busy_ns)} in {plural(gpu.launches, 'launch', 'launches')}"]
     if gpu.concurrent_ns:
         parts.append(f"up to {gpu.most_at_once} at once, {duration(gpu.concurrent_ns)} with two or more")
@@ -53,6 +63,11 @@ def _gpu(gpu: GpuTime, wall_ns: int) -> str:
         parts.append(f"{duration(gpu.copies_ns)} in {plural(gpu.copies, 'copy', 'copies')}{alone}")
     parts.append(f"idle {duration(gpu.idle_ns)}")
     return "; ".join(parts)
+
+
+def _gpu_name(name: str) -> str:
+    """`Agent 4` as it is, `2` as `GPU 2`."""
+    return f"GPU {name}" if name.isdigit() else name or "the GPU"
 
 
 def _print_lanes(found: Timeline, console: Console) -> None:

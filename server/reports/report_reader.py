@@ -42,7 +42,7 @@ _DEVICE_SINCE: Mapping[str, Any] = {
 }
 _OCCUPANCY_SINCE: Mapping[str, Any] = {"next_step": None}
 _MEMORY_SINCE: Mapping[str, Any] = {"memory_kinds": {}}
-_ROOFLINE_SINCE: Mapping[str, Any] = {"ceilings": [], "nearest": None}
+_ROOFLINE_SINCE: Mapping[str, Any] = {"ceilings": [], "nearest": None, "near": [], "why": ""}
 
 
 def read_report(data: object, where: str = _WORKER) -> Report:

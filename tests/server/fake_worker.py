@@ -363,6 +363,8 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
             "bound": "lds",
             "ceilings": [],
             "nearest": None,
+            "near": [],
+            "why": "",
         },
         "occupancy": {
             "theoretical": 4,

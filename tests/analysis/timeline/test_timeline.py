@@ -86,6 +86,8 @@ def test_the_busy_share_is_the_union_of_launches_over_the_wall_time_and_copies_a
         (800, 100, "a", "copy device to host"),
     ]
     assert found.host == ()
+    assert (found.limit, found.near) == ("launching", ("host", "unknown"))
+    assert found.why.startswith("the GPU is idle 40 % of the wall time, threshold 40 %; its gaps last")
 
 
 def test_a_gap_says_what_the_host_did_in_it(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from hipscope.server.render.timeline import render_timeline, strip
-from hipscope.server.reports.schema.timeline import (
+from hipscope.server.reports.schema.profile import (
     Gap,
     GpuTime,
     HostDoing,
@@ -31,6 +31,9 @@ FOUND = Timeline(
         (KernelPath("scale(float*)", 4 * MS, 3, 0), KernelPath("aside()", 0, 0, 7 * MS)),
     ),
     notes=("something",),
+    limit="host",
+    near=("gpu",),
+    why="the GPU is idle 50 % of the wall time, threshold 40 %",
 )  # fmt: skip
 
 
@@ -44,6 +47,8 @@ def test_the_busy_share_comes_first_and_the_rest_in_a_few_lines() -> None:
     told = " ".join(line.strip() for line in lines()).strip()
     assert told.startswith("Time: Agent 4 was busy 40 % of 10.0 ms: 4.00 ms in 3 launches; up to 2 at once, ")
     assert "2.00 ms in 1 copy, 1.00 ms of it alone; idle 5.00 ms" in told
+    assert "The run is bound by the host (the GPU is idle 50 % of the wall time, threshold 40 %; " in told
+    assert "within 5 % its kernels)" in told
     assert "While no GPU had work, the host was in hipMalloc 2.00 ms, its own code 1.00 ms." in told
     assert (
         "gap of 3.00 ms at 4.00 ms, after scale, before copy host to device: the host was in hipMalloc"
