@@ -39,7 +39,7 @@ class PathStep(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class OrderedWork:
     """Launches and copies by start. Those of one lane ran in order. `call` is a place among the calls, -1 for none.
 
     `group` is the process: a call waits for work of its own.
@@ -66,7 +66,7 @@ class PathFound:
     on_path: NDArray[np.bool_]
 
 
-def longest_path(work: Work, calls: Events, waits: Sequence[Wait], call_group: Times) -> PathFound:
+def longest_path(work: OrderedWork, calls: Events, waits: Sequence[Wait], call_group: Times) -> PathFound:
     """The longest path. `waits` and `call_group`: what each call waits for, and its process."""
     if not len(calls) and (simple := _independent_lanes(work)) is not None:
         return simple
@@ -74,7 +74,7 @@ def longest_path(work: Work, calls: Events, waits: Sequence[Wait], call_group: T
     return graph.solved(work)
 
 
-def _independent_lanes(work: Work) -> PathFound | None:
+def _independent_lanes(work: OrderedWork) -> PathFound | None:
     """The answer where lanes are all that is known, and work of a lane does not overlap."""
     order = np.lexsort((work.start, work.lane))
     lane, start, end = work.lane[order], work.start[order], work.end[order]
@@ -97,7 +97,7 @@ def _independent_lanes(work: Work) -> PathFound | None:
 _WORK_END, _CALL_END, _CALL_BEGIN, _WORK_START = range(4)  # the order of what happens at one time
 
 
-def _graph(work: Work, calls: Events, waits: Sequence[Wait], call_group: Times) -> _Graph:
+def _graph(work: OrderedWork, calls: Events, waits: Sequence[Wait], call_group: Times) -> _Graph:
     """Points of time with the dependences between them, in an order in which each comes after what it depends on."""
     number, count = len(work), len(calls)
     times = np.concatenate([work.end, calls.end, calls.start, work.start])
@@ -148,7 +148,7 @@ class _Graph:
         self.weights.append(weight)
         self.steps.append(step)
 
-    def solved(self, work: Work) -> PathFound:
+    def solved(self, work: OrderedWork) -> PathFound:
         """The longest path; edges stand in the order of their heads."""
         before, after = [0] * self.size, [0] * self.size
         came: list[int] = [-1] * self.size
@@ -182,7 +182,7 @@ class _Graph:
 
 def _connect(
     graph: _Graph,
-    work: Work,
+    work: OrderedWork,
     calls: Events,
     waits: Sequence[Wait],
     call_group: list[int],

@@ -22,7 +22,7 @@ from hipscope.analysis.timeline.host_calls import (
     outermost,
 )
 from hipscope.analysis.timeline.intervals import Times, Union, at_once, part_by_slot
-from hipscope.analysis.timeline.longest_path import PathFound, PathStep, Wait, Work, longest_path
+from hipscope.analysis.timeline.longest_path import PathFound, PathStep, Wait, OrderedWork, longest_path
 from hipscope.analysis.timeline.work import HOUR, GpuWork, gpu_work
 
 SLOTS = 60  # parts of the wall time that a lane is drawn in
@@ -342,5 +342,5 @@ def _found_path(work: GpuWork, calls: Events, notes: list[str]) -> tuple[PathFou
     known = bool((work.process != UNKNOWN).all()) and bool((calls.process != UNKNOWN).all())
     group = work.process if known else np.zeros(len(work.start), dtype=np.int64)
     call_group = calls.process if known else np.zeros(len(calls), dtype=np.int64)
-    items = Work(work.start, work.end, work.order, call, group, work.is_copy)
+    items = OrderedWork(work.start, work.end, work.order, call, group, work.is_copy)
     return longest_path(items, calls, waits, call_group), host

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hipscope.analysis.timeline.host_calls import Events
-from hipscope.analysis.timeline.longest_path import PathFound, PathStep, Work, longest_path
+from hipscope.analysis.timeline.longest_path import PathFound, PathStep, OrderedWork, longest_path
 
 NO_CALLS = Events(*(np.zeros(0, dtype=np.int64),) * 8, *(np.zeros(0, dtype=object),) * 3)
 
@@ -15,7 +15,7 @@ def found(items: list[tuple[int, int, int]]) -> PathFound:
     ordered = sorted(items, key=lambda item: item[1])
     lane, start, end = (np.array(column, dtype=np.int64) for column in zip(*ordered, strict=True))
     none = np.zeros(len(ordered), dtype=np.int64)
-    work = Work(start, end, lane, none - 1, none, none.astype(bool))
+    work = OrderedWork(start, end, lane, none - 1, none, none.astype(bool))
     return longest_path(work, NO_CALLS, (), none[:0])
 
 
@@ -40,7 +40,7 @@ def test_path_and_slack_are_those_of_a_search_through_all_paths(some: list[tuple
     through = slowly(items)
     path = found(items)
     assert path.length == max(through)
-    # Work that overlaps within a lane may be taken for what its end waited for: never more slack than there is.
+    # OrderedWork that overlaps within a lane may be taken for what its end waited for: never more slack than there is.
     assert all(
         0 <= slack <= path.length - way for slack, way in zip(path.slack.tolist(), through, strict=True)
     )
