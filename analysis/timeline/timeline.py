@@ -22,7 +22,7 @@ from hipscope.analysis.timeline.host_calls import (
     outermost,
 )
 from hipscope.analysis.timeline.intervals import Times, Union, at_once, part_by_slot
-from hipscope.analysis.timeline.longest_path import PathFound, PathStep, Wait, OrderedWork, longest_path
+from hipscope.analysis.timeline.longest_path import OrderedWork, PathFound, PathStep, Wait, longest_path
 from hipscope.analysis.timeline.work import HOUR, GpuWork, gpu_work
 
 SLOTS = 60  # parts of the wall time that a lane is drawn in

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hipscope.analysis.timeline.host_calls import Events
-from hipscope.analysis.timeline.longest_path import PathFound, PathStep, OrderedWork, longest_path
+from hipscope.analysis.timeline.longest_path import OrderedWork, PathFound, PathStep, longest_path
 
 NO_CALLS = Events(*(np.zeros(0, dtype=np.int64),) * 8, *(np.zeros(0, dtype=object),) * 3)
 
