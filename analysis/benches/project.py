@@ -47,6 +47,8 @@ _REPLACED = (
     ("cuda_fp16.h", "hip/hip_fp16.h"),
     ("cuda_bf16.h", "hip/hip_bf16.h"),
 )  # by HIP, in what is taken out
+_OURS = {"Half": "__half", "BFloat16": "__hip_bfloat16"}
+_NARROW = (("half", "hip/hip_fp16.h"), ("bfloat16", "hip/hip_bf16.h"))  # types that a bench may name
 _EXAMPLE = "// hipscope: bench KERNEL grid=ceil(n/256) block=256 x=f32[n]:normal n=1048576"
 
 
@@ -84,6 +86,8 @@ def bench_project(file: Path, settings: Config, lines: Sequence[BenchLine], run:
     words = [word for line in lines for word in (line.word("include") or "").split(",") if word]
     if extraction is not None:
         words += [ours for theirs, ours in _REPLACED if f"<{theirs}>" in text]
+        lines = [replace(line, kernel=_without_torch(line.kernel)) for line in lines]
+        words += [header for name, header in _NARROW if any(name in line.kernel for line in lines)]
     beside = {word: file.parent / word for word in words}
     included = [str(beside[w]) if run.texts.read(beside[w]) is not None else w for w in dict.fromkeys(words)]
     begin = opening(file, included)
@@ -114,6 +118,11 @@ def bench_project(file: Path, settings: Config, lines: Sequence[BenchLine], run:
     if not generated.is_file():
         write_atomically(generated, source)
     return replace(asking, main_source=generated)
+
+
+def _without_torch(kernel: str) -> str:
+    """A kernel as its bench names it, with HIP's own types in place of PyTorch's: their headers are left out."""
+    return re.sub(r"\b(?:c10|at|torch)::(Half|BFloat16)\b", lambda word: _OURS[word[1]], kernel)
 
 
 def benches_of(file: Path, settings: Config, run: Run) -> tuple[BenchText, ...]:

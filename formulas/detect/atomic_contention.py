@@ -156,9 +156,13 @@ def _finding(
 
 
 def _emulated(site: Site, texts: SourceTexts) -> str:
-    """What to say of a compare-and-swap loop that the line is in, if it stands for an operation of the hardware."""
+    """What to say of a compare-and-swap loop that the line is in."""
     name = emulated_at(texts, site.file, site.line)
-    return "" if name is None else f". The loop of compare-and-swap emulates {name}, which the hardware has"
+    if name is None:
+        return ""
+    if not name:
+        return ". They are a loop of compare-and-swap: a lane tries again each time another one came between"
+    return f". The loop of compare-and-swap emulates {name}, which the hardware has"
 
 
 def _many_addresses(

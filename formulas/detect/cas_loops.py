@@ -104,7 +104,10 @@ def cas_loop(loop: Node, names: FunctionNames) -> CasLoop | str:
 
 
 def emulated_at(texts: SourceTexts, file: str, line: int) -> str | None:
-    """What the compare-and-swap loop on that line emulates, as in "atomicMax of float"; None where there is none."""
+    """What the compare-and-swap loop on that line emulates, as in "atomicMax"; "" where its text does not show that.
+
+    None where there is none.
+    """
     text = texts.read(file)
     if text is None:
         return None
@@ -116,7 +119,7 @@ def emulated_at(texts: SourceTexts, file: str, line: int) -> str | None:
         for loop in loops_with_cas(child_of(function, "body")):
             if loop.start_point.row < line <= loop.end_point.row + 1:
                 found = cas_loop(loop, FunctionNames(function))
-                return None if isinstance(found, str) else f"atomic{found.operation.name}"
+                return "" if isinstance(found, str) else f"atomic{found.operation.name}"
     return None
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 from tree_sitter import Node
 
@@ -31,13 +32,30 @@ class Declared:
     value: Node | None = field(repr=False)
 
 
+class Returned(Protocol):
+    """`value` of `function` in the names of `parameters`, with their number types; `result` is its own."""
+
+    @property
+    def parameters(self) -> tuple[tuple[str, str], ...]: ...  # noqa: D102
+    @property
+    def result(self) -> str: ...  # noqa: D102
+    @property
+    def value(self) -> Node: ...  # noqa: D102
+    @property
+    def function(self) -> Node: ...  # noqa: D102
+
+
 @dataclass(frozen=True)
 class FunctionNames:
-    """What a function's names are. `meanings` are types by the names of a template; `spans` types by their bytes."""
+    """What a function's names are. `meanings` are types by the names of a template; `spans` types by their bytes.
+
+    `returned` are calls by their bytes whose callee only computes a number from its arguments.
+    """
 
     function: Node = field(repr=False)
     meanings: Mapping[str, str] = field(default_factory=dict)
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
+    returned: Mapping[tuple[int, int], Returned] = field(default_factory=dict, repr=False)
 
     @cached_property
     def declared(self) -> dict[str, list[Declared]]:
@@ -90,7 +108,29 @@ class FunctionNames:
     def meaning(self, text: str) -> str:
         """A type's name without qualifiers, a template's parameter by what it stands for."""
         bare = squeeze(_QUALIFIERS.sub(" ", text))
+        for _ in self.aliases:
+            bare = self.aliases.get(bare, bare)
         return self.meanings.get(bare, bare)
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """The types that the function's own `using` and `typedef` name, as they are written there."""
+        found: dict[str, str] = {}
+        for node in walk(self.function):
+            if node.type == "alias_declaration":
+                found[text_of(child_of(node, "name"))] = text_of(child_of(node, "type"))
+            elif node.type == "type_definition":
+                named = node.children_by_field_name("declarator")
+                found |= {
+                    text_of(n): text_of(child_of(node, "type")) for n in named if n.type == "type_identifier"
+                }
+        return {name: squeeze(_QUALIFIERS.sub(" ", text)) for name, text in found.items() if "*" not in text}
+
+    def cast_to(self, node: Node, written: str) -> str:
+        """The type that a cast names: as it is written, or where that is no number type as the compiler resolves it."""
+        kind = self.meaning(written)
+        told = self.spans.get((node.start_byte, node.end_byte))
+        return told if told is not None and code_of_type(kind) is None else kind
 
     def type_of(self, name: str) -> TypeCode | None:
         """The number type of a variable."""
@@ -129,9 +169,9 @@ class FunctionNames:
         if kind == "parenthesized_expression":
             return self.pointee_type(pointer.named_children[0])
         if kind == "cast_expression":
-            return self.meaning(named_type(child_of(pointer, "type")))
+            return _led_to(self.cast_to(pointer, named_type(child_of(pointer, "type"))))
         if kind == "call_expression" and (cast := _CASTS.match(text_of(pointer))) is not None:
-            return self.meaning(cast[1])
+            return _led_to(self.cast_to(pointer, cast[1]))
         if kind == "pointer_expression" and text_of(pointer).startswith("&"):
             return self.object_type(child_of(pointer, "argument"))
         if kind == "binary_expression":
@@ -159,8 +199,12 @@ class FunctionNames:
         one = self.only(text_of(base)) if base.type == "identifier" else None
         if one is not None and one.type == "auto" and one.value is not None and depth == 1 and one.levels < 2:
             return self.pointee_type(one.value)
+        if one is not None and one.levels != depth:
+            return None
         if one is not None:
-            return self.meaning(one.type) if one.levels == depth else None
+            kind, told_of = self.meaning(one.type), self.told.get(text_of(base), set())
+            resolved = next(iter(told_of)) if len(told_of) == 1 and code_of_type(kind) is None else ""
+            return _led_to(resolved) if depth == 1 and resolved.count("*") == 1 else kind
         told = self.spans.get((base.start_byte, base.end_byte), "")
         return told[:-1].strip() if told.endswith("*") and told.count("*") == depth == 1 else None
 
@@ -203,6 +247,11 @@ def bare_pointer(node: Node, names: FunctionNames) -> str:
     if node.type == "binary_expression" and text_of(child_of(node, "operator")) == "+":
         return _element(child_of(node, "left"), child_of(node, "right"), names)
     return squeeze(text_of(node))
+
+
+def _led_to(kind: str) -> str:
+    """What the compiler's name of a pointer type leads to; a name without `*` as it is."""
+    return kind.removesuffix("*").rstrip() if kind.count("*") == 1 else kind
 
 
 def named_type(descriptor: Node) -> str:

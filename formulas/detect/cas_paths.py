@@ -25,7 +25,7 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
-from hipscope.formulas.detect.cas_names import FunctionNames, bare_pointer, named_type
+from hipscope.formulas.detect.cas_names import FunctionNames, Returned, bare_pointer, named_type
 from hipscope.formulas.detect.cas_values import (
     BIT_CASTS,
     COMPARISONS,
@@ -218,7 +218,7 @@ class Step:
         elif kind == "conditional_expression":
             yield from self._chosen(node, path)
         elif kind == "cast_expression":
-            code = self._written_type(child_of(node, "type"))
+            code = self._written_type(node)
             yield from ((after, as_type(v, code)) for after, v in self.value(child_of(node, "value"), path))
         elif kind == "call_expression":
             yield from self._called(node, path)
@@ -348,7 +348,9 @@ class Step:
             for after, one in self.value(arguments[0], path):
                 for last, other in self.value(arguments[1], after):
                     yield last, _operation("+", one, other)
-        elif len(arguments) == 1 and (cast := self._cast(function)) is not None:
+        elif (made := self.names.returned.get((node.start_byte, node.end_byte))) is not None:
+            yield from self._followed(made, arguments, path)
+        elif len(arguments) == 1 and (cast := self._cast(node, function)) is not None:
             kind, code = cast
             for after, value in self.value(arguments[0], path):
                 yield after, bits_as(value, code) if kind == "reinterpret_cast" else as_type(value, code)
@@ -359,13 +361,29 @@ class Step:
         else:
             raise NotFollowed(f"`{name}` on line {node.start_point.row + 1} is not followed")
 
-    def _cast(self, function: Node) -> tuple[str, TypeCode] | None:
+    def _followed(self, made: Returned, arguments: tuple[Node, ...], path: Path) -> Ways:
+        """What a callee of one `return` makes of these arguments."""
+        if len(arguments) != len(made.parameters):
+            raise NotFollowed(f"`{text_of(made.value)}` is not followed")
+        ways: list[tuple[Path, dict[str, Term]]] = [(path, {})]
+        for node, (name, kind) in zip(arguments, made.parameters, strict=True):
+            ways = [
+                (after, {**terms, name: as_type(term, code_of_type(kind))})
+                for before, terms in ways
+                for after, term in self.value(node, before)
+            ]
+        inner = Step(FunctionNames(made.function), self.call, "", self.type, frozenset())
+        for after, terms in ways:
+            for _, value in inner.value(made.value, Path(terms)):
+                yield after, as_type(value, code_of_type(made.result))
+
+    def _cast(self, node: Node, function: Node) -> tuple[str, TypeCode] | None:
         """`static_cast<int>` and `int` of a call, and `reinterpret_cast<int&>`."""
         found = re.fullmatch(r"(static_cast|reinterpret_cast)\s*<\s*(.*?)\s*(&?)\s*>", text_of(function))
         if found is None:
             code = self._spelled(text_of(function)) if function.type == "primitive_type" else None
             return None if code is None else ("static_cast", code)
-        code = self._spelled(found[2])
+        code = code_of_type(self.names.cast_to(node, found[2]))
         return (found[1], code) if code is not None and (found[1][0] == "r") == bool(found[3]) else None
 
     def _extreme(self, name: str, arguments: tuple[Node, ...], path: Path) -> Ways:
@@ -416,10 +434,11 @@ class Step:
     def _spelled(self, text: str) -> TypeCode | None:
         return code_of_type(self.names.meaning(text))
 
-    def _written_type(self, node: Node) -> TypeCode | None:
+    def _written_type(self, cast: Node) -> TypeCode | None:
+        node = child_of(cast, "type")
         if node.child_by_field_name("declarator") is not None:
             raise NotFollowed(f"line {node.start_point.row + 1} computes with pointers")
-        return self._spelled(named_type(node))
+        return code_of_type(self.names.cast_to(cast, named_type(node)))
 
 
 def steps_of(loop: Node, step: Step, start: Path) -> list[Path]:

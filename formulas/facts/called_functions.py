@@ -82,7 +82,7 @@ def called_functions(
         syntax = _written(source, first) if source is not None else None
         if source is None or syntax is None:
             continue
-        types = source_types(meaning, [f.key for f in instances], first.place.file, source)
+        types = source_types(meaning, [f.key for f in instances], first.place.file, source, texts)
         known = [calls.arguments(f) for f in instances]
         same = {name: given for name, given in known[0].items() if all(o.get(name) == given for o in known)}
         alone = not any(f.key in shared or not _pointers_known(f, same) for f in instances)

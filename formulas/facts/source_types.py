@@ -20,6 +20,7 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.combining_calls import combining_calls
 from hipscope.formulas.facts.launch_facts import SourceTypes
+from hipscope.formulas.facts.returned_values import returned_values
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -56,6 +57,8 @@ def source_types(
         steady=frozenset.intersection(*(_steady(function) for function in same)),
         spans=_agreed([_spans(function, file) for function in same]),
         combining=combining_calls(meaning, same, texts) if texts is not None else {},
+        arguments=tuple(dict.fromkeys(tuple(map(_argument, function.arguments)) for function in same)),
+        returned=returned_values(meaning, same, texts) if texts is not None else {},
     )
 
 
@@ -69,6 +72,10 @@ def template_numbers(kernel: KernelSyntax, symbols: Iterable[str]) -> dict[str, 
         for name, texts in listed.items()
         if all(_INTEGER.fullmatch(text) for text in texts)
     }
+
+
+def _argument(given: Type | int | str) -> str:
+    return given.plain if isinstance(given, Type) else str(given)
 
 
 def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:

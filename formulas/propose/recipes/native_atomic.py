@@ -65,6 +65,7 @@ _BUILT_IN = {
 }  # fmt: skip
 _BEATS = {"Min": "<", "Max": ">"}
 _OTHER = {"Min": "Max", "Max": "Min"}
+_NAMES = ("type_identifier", "identifier")
 _PURE_CALLS = re.compile(
     r"(?:__hip_atomic_load|__atomic_load_n|__nv_atomic_load_n|\w*_cast(?:\s*<.*)?)", re.DOTALL
 )
@@ -114,11 +115,23 @@ def _read(
     """The loop's operation, the same one in every instance of a template."""
     types = facts.types
     spans = types.spans if types.text == source else {}
+    returned = types.returned if types.text == source else {}
     generic = _template_types(function, facts)
-    read = [(cas_loop(loop, n), n) for n in (FunctionNames(function, m, spans) for m in generic or [{}])]
+    read = [
+        (cas_loop(loop, n), n) for n in (FunctionNames(function, m, spans, returned) for m in generic or [{}])
+    ]
     first, names = read[0]
     if isinstance(first, str):
         return first
+    if (
+        generic
+        and (other := next((n for n, t in generic[0].items() if code_of_type(t) is None), None)) is not None
+    ):
+        name = f"atomic{first.operation.name}"
+        return (
+            f"it is {name} where `{other}` is `{generic[0][other]}`, and `{other}` may be something else: write an "
+            f"overload or a specialisation for that, which calls {name}"
+        )
     if (reason := _not_written(first)) is not None:
         return reason
     if generic is not None:
@@ -137,11 +150,28 @@ def _template_types(function: Node, facts: LaunchFacts) -> list[dict[str, str]] 
                 if one.type in ("type_parameter_declaration", "optional_type_parameter_declaration"):
                     names += [text_of(n) for n in walk(one) if n.type == "type_identifier"][:1]
         outer = outer.parent
-    used = [n for n in names if any(n == text_of(w) for w in walk(function) if w.type == "type_identifier")]
+    words = {text_of(n) for n in walk(function) if n.type in (*_NAMES, "namespace_identifier")}
+    used = [name for name in names if name in words]
     if not used:
         return None
     known = facts.types.instances.get(used[0], frozenset()) if len(used) == 1 else frozenset()
-    return [{used[0]: one} for one in sorted(known)]
+    if known:
+        return [{used[0]: one} for one in sorted(known)]
+    written = _template_parameters(function)
+    return [
+        {name: kind for name, kind in zip(written, given, strict=True) if name in used}
+        for given in sorted(facts.types.arguments)
+        if len(given) == len(written)
+    ]
+
+
+def _template_parameters(function: Node) -> list[str]:
+    """The names of the parameters of the function's own template, in their order."""
+    outer = function.parent
+    if outer is None or outer.type != "template_declaration":
+        return []
+    parameters = [n for n in child_of(outer, "parameters").named_children if n.type != "comment"]
+    return [next((text_of(n) for n in reversed(list(walk(p))) if n.type in _NAMES), "") for p in parameters]
 
 
 def _generic_text(entry: CasLoop | str, names: FunctionNames) -> str:

@@ -127,3 +127,16 @@ def test_a_file_of_hip_alone_is_taken_whole() -> None:
     assert not needs_extraction(
         '#include <hip/hip_runtime.h>\n// #include <torch/extension.h>\n#include "cupy.h"\n'
     )
+
+
+@pytest.mark.parametrize("named", ["c10::Half", "at::BFloat16", "__half"])
+def test_a_bench_may_name_pytorchs_narrow_types_without_its_headers(tmp_path: Path, named: str) -> None:
+    path = tmp_path / "scale.cu"
+    path.write_text(
+        "#include <torch/extension.h>\n"
+        f"// hipscope: bench scale<{named}> grid=1 block=64 x={'bf16' if 'BF' in named else 'f16'}[64]:ones\n"
+        "template <typename scalar_t>\n__global__ void scale(scalar_t* x) { x[threadIdx.x] = (scalar_t)2.0f; }\n"
+    )
+    project = resolve_benched(path)
+    kernels = compile_device(project, find_toolchain(project.config), path, Run()).kernels
+    assert len(kernels) == 1

@@ -307,5 +307,5 @@ def test_a_finding_on_the_loop_can_name_the_operation() -> None:
     )
     texts, lines = unsaved(file, text.encode()).texts, text.splitlines()
     at = {n: emulated_at(texts, str(file), n) for n, line in enumerate(lines, 1) if "atomicCAS" in line}
-    assert list(at.values()) == [None, "atomicMax", "atomicMin"]
+    assert list(at.values()) == ["", "atomicMax", "atomicMin"]
     assert emulated_at(texts, str(file), 9) is None
