@@ -263,6 +263,16 @@ class LlmConfig(_Section):
             "earlier one is always one request."
         ),
     )
+    learn: bool = Field(
+        False,
+        description=(
+            "Keep verified rewrites in the project's `.hipscope`, and show the model the nearest one or two for "
+            "findings of the same kind."
+        ),
+    )
+    program: str | None = Field(
+        None, description="A program file that `hipscope llm train` wrote, relative to `hipscope.toml`."
+    )
     sources: list[PromptSource] = Field(
         default_factory=lambda: list(get_args(PromptSource)),
         description="Which parts of the profile the prompt shows beside findings, launches and source text.",

@@ -37,6 +37,12 @@ from hipscope.formulas.propose.llm.attempts import (
 from hipscope.formulas.propose.llm.beliefs import BeliefTrace
 from hipscope.formulas.propose.llm.client import ModelClient
 from hipscope.formulas.propose.llm.consent import require_consent
+from hipscope.formulas.propose.llm.learn.demonstrations import (
+    demonstrations_for,
+    remember,
+    verified_rewrite,
+)
+from hipscope.formulas.propose.llm.learn.program_file import read_program
 from hipscope.formulas.propose.llm.metrics import kernel_metrics
 from hipscope.formulas.propose.llm.model_settings import (
     Budget,
@@ -46,7 +52,7 @@ from hipscope.formulas.propose.llm.model_settings import (
     take_key,
     withhold_key,
 )
-from hipscope.formulas.propose.llm.program import Request, messages
+from hipscope.formulas.propose.llm.program import ProgramState, Request, Rewrite, messages
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
 
 _MOST_HEADERS = 100
@@ -102,9 +108,11 @@ class ModelRewrites:
 class ModelProposer:
     """A model that may be asked, for one kernel after the other, within one budget for all of them."""
 
-    def __init__(self, settings: ModelSettings, key: ModelKey | None) -> None:
+    def __init__(
+        self, settings: ModelSettings, key: ModelKey | None, state: ProgramState | None = None
+    ) -> None:
         self._settings = settings
-        self._client = ModelClient(settings, key)
+        self._client = ModelClient(settings, key, state)
         self._budget = settings.budget
 
     @property
@@ -156,6 +164,9 @@ class ModelProposer:
             return ruling_of(bench, judgement)
 
         started = time.monotonic()
+        root = bench.project.root
+        if self._settings.learn:
+            subject = replace(subject, demonstrations=demonstrations_for(root, subject))
         outcome = rewrite_with_model(
             subject,
             replace(self._settings, budget=self._budget),
@@ -165,6 +176,9 @@ class ModelProposer:
             trace=trace,
             profile_bytes=directory_bytes(bench.session.run_dir),
         )
+        if self._settings.learn and (best := outcome.best) is not None and best.ruling is not None:
+            written = Rewrite(best.kernel or "", tuple(c.belief for c in best.beliefs), best.diagnosis)
+            remember(root, verified_rewrite(subject, written, best.ruling.reward))
         cost, calls = self._budget.cost, self._budget.calls
         priced = cost is None or outcome.usage.cost is not None
         self._budget = Budget(
@@ -185,11 +199,18 @@ def allow_model(
     Call it before anything is built or run. Raises `UsageError` (no model, no key), `ConsentNeeded` and `MissingTool`.
     """
     settings = model_settings(project.config.llm)
+    state = program_of_project(project)
     load_dspy()
     require_consent(project.directory, settings, yes_send=yes_send)
     key = take_key(settings, stored=stored_keys or {})
     withhold_key(project.config.llm)
-    return ModelProposer(settings, key)
+    return ModelProposer(settings, key, state)
+
+
+def program_of_project(project: Project) -> ProgramState | None:
+    """The trained program that a project's settings name. Raises `UsageError`."""
+    named = project.config.llm.program
+    return read_program(project.directory / named).state if named is not None else None
 
 
 def explain_attempt(attempt: ModelAttempt) -> tuple[str, ...]:
@@ -241,9 +262,11 @@ def render_prompt(project: Project, kernel: str | None = None, run: Run | None =
         max_tokens=config.max_prompt_tokens,
         profile_bytes=directory_bytes(session.run_dir),
     )
-    request = Request(prompt.report, direction([f.formula for f in findings], 0))
+    shown = demonstrations_for(project.root, subject) if config.learn else ()
+    way = direction([f.formula for f in findings], 0)
+    request = Request(prompt.report, way, demonstrations=shown)
     try:
-        return RenderedPrompt(prompt, tuple(messages(request, config.steps)))
+        return RenderedPrompt(prompt, tuple(messages(request, config.steps, program_of_project(project))))
     except MissingTool:
         return RenderedPrompt(prompt, ())
 

@@ -24,7 +24,7 @@ from hipscope.formulas.propose.llm.attempt_hints import direction
 from hipscope.formulas.propose.llm.beliefs import Alignment, BeliefTrace, CheckedBelief, align, check_beliefs
 from hipscope.formulas.propose.llm.client import Answer, ModelError, Usage
 from hipscope.formulas.propose.llm.model_settings import ModelSettings
-from hipscope.formulas.propose.llm.program import EarlierAttempt, Request
+from hipscope.formulas.propose.llm.program import Demonstration, EarlierAttempt, Request
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
 from hipscope.formulas.propose.llm.tokens import estimate_tokens
 
@@ -131,7 +131,14 @@ def rewrite_with_model(
     `UsageError` when the report does not fit its budget.
     """
     work = _Work(
-        subject, settings, ask, judge, run or Run(), trace or BeliefTrace(None), clock, profile_bytes
+        subject,
+        settings,
+        ask,
+        judge,
+        run or Run(),
+        trace or BeliefTrace(None),
+        clock,
+        profile_bytes,
     )
     return work.conversation()
 
@@ -224,7 +231,8 @@ class _Work:
         formulas = [f.formula for f in self.subject.findings]
         first = len(self.attempts)
         earlier, prompt = self._fitting()
-        size = sum(_size(a) for a in earlier)
+        shown = () if earlier else self.subject.demonstrations
+        size = sum(_size(a) for a in earlier) + sum(_size_shown(d) for d in shown)
         turns = tuple(
             EarlierAttempt(a.kernel, _beliefs(a), _told(a)) for a in earlier if a.kernel is not None
         )
@@ -232,7 +240,9 @@ class _Work:
         ways = [direction(formulas, first + offset) for offset in range(count)]
         base = f"Start from attempt {self.best.number}, the best version so far. " if self.best else ""
         return [
-            _Asked(way, prompt, Request(prompt.report, base + way, turns, feedback), prompt.tokens + size)
+            _Asked(
+                way, prompt, Request(prompt.report, base + way, turns, feedback, shown), prompt.tokens + size
+            )
             for way in ways
         ]
 
@@ -281,6 +291,7 @@ class _Work:
                 report=asked.request.report,
                 turns=asked.request.turns,
                 feedback=asked.request.feedback,
+                demonstrations=asked.request.demonstrations,
             )
         what = "a rewrite" if len(prompts) == 1 else f"{len(prompts)} rewrites"
         self._say(f"asking {self.settings.model} for {what}")
@@ -391,6 +402,11 @@ def _size(attempt: ModelAttempt) -> int:
     return _FORM_OF_A_TURN + estimate_tokens(
         f"{attempt.kernel or ''}{_told(attempt)}{[b.model_dump_json() for b in _beliefs(attempt)]}"
     )
+
+
+def _size_shown(shown: Demonstration) -> int:
+    beliefs = [b.model_dump_json() for b in shown.beliefs]
+    return _FORM_OF_A_TURN + estimate_tokens(f"{shown.report}{shown.diagnosis}{beliefs}{shown.kernel}")
 
 
 def _told(attempt: ModelAttempt) -> str:

@@ -192,6 +192,10 @@ class ModelClient:
         limit = min(timeout or self._settings.timeout_s, self._settings.timeout_s)
         return _run(self._ask_all(requests, limit, _News(heard)), cancel)
 
+    def language_model(self) -> Any:
+        """DSPy's own model at the same address with the same key, for its optimizers. Raises `ModelError`."""
+        return self._model(load_dspy())
+
     async def _ask_all(
         self, requests: Sequence[Request], limit: float, news: _News
     ) -> list[Answer | ModelError]:

@@ -49,6 +49,7 @@ class ModelSettings:
     engine: Literal["lm15", "litellm"] = "lm15"
     stream: bool = True
     steps: Literal["together", "apart"] = "together"
+    learn: bool = False
     sources: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa")
     max_prompt_tokens: int = 12_000
     max_answer_tokens: int | None = None
@@ -160,6 +161,7 @@ def model_settings(config: LlmConfig, env: Mapping[str, str] = os.environ) -> Mo
         engine=config.engine,
         stream=config.stream,
         steps=config.steps,
+        learn=config.learn,
         sources=tuple(config.sources),
         max_prompt_tokens=config.max_prompt_tokens,
         max_answer_tokens=config.max_answer_tokens,

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hipscope.formulas.propose.llm.answer_schema import (
+    DATA_RULE,
     RULES,
     Belief,
     Beliefs,
@@ -83,7 +84,9 @@ def rewrite_program(steps: Steps = "together", state: ProgramState | None = None
     known = state or ProgramState()
     for name, predictor in program.named_predictors():
         if name in known.instructions:
-            predictor.signature = predictor.signature.with_instructions(known.instructions[name])
+            trained = known.instructions[name]
+            kept = trained if DATA_RULE in trained else f"{trained}\n\n{DATA_RULE}"
+            predictor.signature = predictor.signature.with_instructions(kept)
         predictor.demos = examples(known.demonstrations.get(name, ()))
     return program
 
@@ -261,6 +264,8 @@ def _adapter_class() -> Any:
             try:
                 fields: dict[str, Any] = super().parse(signature, completion)
             except dspy.utils.exceptions.AdapterParseError:
+                if "kernel" not in signature.output_fields:
+                    raise
                 fields = {n: _OPTIONAL[n] for n in signature.output_fields if n in _OPTIONAL}
             if "kernel" in signature.output_fields:
                 fields["kernel"] = check_complete(strip_fence(fields.get("kernel", completion)))

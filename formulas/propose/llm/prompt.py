@@ -19,6 +19,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.llm import report_sections
 from hipscope.formulas.propose.llm.answer_schema import RULES
 from hipscope.formulas.propose.llm.host_lines import host_lines
+from hipscope.formulas.propose.llm.program import Demonstration
 from hipscope.formulas.propose.llm.report_sections import Row, Section
 from hipscope.formulas.propose.llm.tokens import estimate_tokens
 
@@ -30,7 +31,10 @@ ALL_SOURCES: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa"
 
 @dataclass(frozen=True)
 class Subject:
-    """What the report is about. `source` is the file as it was profiled; `headers` are the project's, by name."""
+    """What the report is about. `source` is the file as it was profiled; `headers` are the project's, by name.
+
+    `demonstrations` are rewrites of other kernels: they stand before the report, where there is no attempt to mend.
+    """
 
     profile: Profile
     kernel: Kernel
@@ -40,6 +44,7 @@ class Subject:
     syntax: KernelSyntax
     facts: LaunchFacts
     headers: Mapping[str, bytes] = field(default_factory=dict)
+    demonstrations: tuple[Demonstration, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import json
 import threading
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -59,7 +59,14 @@ class Stalled:
     text: str
 
 
-Step = Reply | Broken | Raw | Hang | Stalled
+@dataclass(frozen=True)
+class Answers:
+    """A model with a mind of its own: what it says depends on the request."""
+
+    mind: Callable[[Request], str]
+
+
+Step = Reply | Broken | Raw | Hang | Stalled | Answers
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,8 @@ class Loopback:
             step = self._steps.pop(0) if len(self._steps) > 1 else next(iter(self._steps), None)
         if step is None:
             step = self._from_tape(body, dict(http.headers))
+        if isinstance(step, Answers):
+            step = Reply(step.mind(Request(http.path, dict(http.headers), body)))
         if isinstance(step, Hang):
             self._hang(http, step)
         elif isinstance(step, Raw):
