@@ -52,8 +52,8 @@ class Answers:
     `says` is printed at each call beside the program's output; `slow` are words of options whose call never ends.
     `fails_at` (binary, run) ends a run as a crash of the tool does. `missing` are options that this build of it does
     not have; `broken` is what it dies of, whatever is asked, and `fails` what it dies of where a word is asked for.
-    `idle`: the program is not run. `samples` is the JSON of a run with samples, `waves` a decoded thread trace of the
-    compute unit `waves_on`.
+    `lacks` are counters that this GPU has not, `at_once` how many it counts. `idle`: the program is not run. `samples`
+    is the JSON of a run with samples, `waves` a decoded thread trace of the compute unit `waves_on`.
     """
 
     version: str = "7.0"
@@ -74,6 +74,8 @@ class Answers:
     waves: str = ""
     waves_on: str = "1"
     idle: bool = False
+    lacks: Sequence[str] = ()
+    at_once: int = 1000
 
 
 def install(directory: Path, answers: Answers | None = None) -> None:
@@ -268,12 +270,30 @@ def _tables(
     if counters:
         if answers["refused"] in counters:
             sys.exit("counter not available")
+        counters = _defined(answers, counters)
         header, *rows = Path(str(answers["table"])).read_text().splitlines()
         name = header.replace('"', "").split(",").index("Counter_Name")
         rows = [row for row in rows if row and _cells(row)[name] in counters]
         if rows:
             place.write("counter_collection", [header, *rows])
     return status or int(answers["program_ends_with"])
+
+
+def _defined(answers: Mapping[str, Any], counters: Sequence[str]) -> list[str]:
+    """The counters that this GPU has. Up to 6.3 one that it lacks ends the program; so does one that is too many."""
+    has = [name for name in counters if name not in answers["lacks"]]
+    if len(has) < len(counters):
+        said = f"Unable to find all counters for agent 4 (gpu-0, gfx942) in [{', '.join(counters)}]. "
+        print(f"{said}Found: [{', '.join(has)}]", file=sys.stderr)
+        if answers["version"] in ("6.2", "6.3"):
+            sys.exit(134)
+    if len(has) > answers["at_once"]:
+        print(
+            "Could not construct profile cfg: Request exceeds the capabilities of the hardware to collect",
+            file=sys.stderr,
+        )
+        sys.exit(134)
+    return has
 
 
 def _cells(row: str) -> list[str]:

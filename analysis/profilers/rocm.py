@@ -24,7 +24,7 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
-from hipscope.analysis.profilers.rocm_counters import counter_passes, counter_set
+from hipscope.analysis.profilers.rocm_counters import counter_passes, counter_set, smaller_passes
 from hipscope.analysis.profilers.rocm_failures import first_error, known_failure, without_tool_lines
 from hipscope.analysis.profilers.rocm_tool import RocmTool, find_rocm_tool
 from hipscope.analysis.system.directories import work_directory
@@ -146,7 +146,7 @@ class RocmSteps:
         """All in one run where this version replays launches, else a run for each pass."""
         passes = self._passes()
         if self.tool.replays_kernels:
-            came, note = self._counter_run("counters", "replay", passes, 0.5)
+            came, note, _ = self._counter_run("counters", "replay", passes, 0.5)
             if came:
                 return self._missing(came)
             self.job.run.say(f"counters by replaying launches: {note}")
@@ -155,7 +155,13 @@ class RocmSteps:
         for number, counters in enumerate(passes, start=1):
             of = f" of {len(self.kernels)} kernels" if self.kernels else ""
             name = f"counters{of}, pass {number} of {len(passes)}"
-            came, note = self._counter_run(name, f"pass_{number}", [counters], number / (len(passes) + 2))
+            came, note, done = self._counter_run(
+                name, f"pass_{number}", [counters], number / (len(passes) + 2)
+            )
+            for part, smaller in enumerate(() if came else smaller_passes(counters, done.text), start=1):
+                again = f"{name}, part {part}"
+                more, note, _ = self._counter_run(again, f"pass_{number}_{part}", [smaller], None)
+                came |= more
             found |= came
             if note:
                 notes.append(f"counter pass {number} of {len(passes)} {note}")
@@ -185,9 +191,9 @@ class RocmSteps:
         return [f"these counters did not come: {', '.join(missing)}"] if missing else []
 
     def _counter_run(
-        self, name: str, folder: str, groups: Sequence[Sequence[str]], share: float
-    ) -> tuple[frozenset[str], str | None]:
-        """The counters that a run gave; why there is none where it failed."""
+        self, name: str, folder: str, groups: Sequence[Sequence[str]], share: float | None
+    ) -> tuple[frozenset[str], str | None, Completed]:
+        """The counters that a run gave; why there is none where it failed; how it ended."""
         self.job.run.say(name, share)
         out = self.job.directory / folder
         options = [*self.tool.counter_options(groups, out), *self._only(self.kernels)]
@@ -195,7 +201,7 @@ class RocmSteps:
         came = counters_in(out)
         self.note(name, "what bounds the kernels", done, bool(came))
         failed = not came and (done.timed_out or done.returncode not in (0, self.exit_code))
-        return came, _why(done, self.job) if failed else None
+        return came, _why(done, self.job) if failed else None, done
 
     def _thread_trace(self, unit: str | None) -> str | None:
         """None when waves were traced, else why not."""

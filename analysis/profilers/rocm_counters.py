@@ -6,8 +6,11 @@ many a block of the hardware counts at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
+_FOUND = re.compile(r"Unable to find all counters.*?Found: \[([^\]]*)\]", re.DOTALL)
+_TOO_MANY = re.compile(r"exceeds the capabilities of the hardware|EXCEEDS_HW_LIMIT")
 # By hardware block, how many of its counters fit one pass (rocprofiler-compute, mi_gpu_spec.yaml: the same for gfx908
 # to gfx950). The caches of scalars and instructions (SQC) are counted by the SQ.
 _PER_PASS = {"SQ": 8, "TCP": 4, "TCC": 4, "TA": 2, "TD": 2, "SPI": 6, "GRBM": 2, "GL2C": 4}
@@ -29,8 +32,15 @@ COUNTERS = (
 )  # fmt: skip
 # Matrix types that an architecture adds (counter_defs.yaml of rocprofiler-sdk).
 _ADDED = {"gfx942": ("SQ_INSTS_VALU_MFMA_MOPS_XF32",), "gfx950": ("SQ_INSTS_VALU_MFMA_MOPS_F6F4",)}
-_WITHOUT_TYPES = ("SQ_INSTS_VALU_ADD_", "SQ_INSTS_VALU_MUL_", "SQ_INSTS_VALU_FMA_", "SQ_INSTS_VALU_TRANS_")
-# What rocprofiler-sdk defines for gfx11 and gfx12; gfx10 has the same names.
+# What no rocprofiler-sdk of 6.2 to July 2026 defines there (counter_defs.yaml, config.yaml), as beginnings of names.
+_UNDEFINED = {
+    "gfx908": (
+        "SQ_INSTS_VALU_ADD_", "SQ_INSTS_VALU_MUL_", "SQ_INSTS_VALU_FMA_", "SQ_INSTS_VALU_TRANS_",
+        "SQ_INSTS_VALU_MFMA_MOPS_",
+    ),
+    "gfx10": ("SQ_INSTS_TEX_",),
+}  # fmt: skip
+# What rocprofiler-sdk defines for gfx11 and gfx12; gfx10 has most of the names.
 _GRAPHICS = (
     "GRBM_GUI_ACTIVE", "SQ_WAVES", "SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY", "SQ_INSTS_VALU",
     "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_FLAT", "SQ_INSTS_TEX_LOAD", "SQ_INSTS_TEX_STORE",
@@ -41,16 +51,14 @@ _GRAPHICS = (
 
 def counter_set(arch: str) -> tuple[str, ...]:
     """The counters to ask for on that architecture, by the names that it has for them."""
+    chosen: tuple[str, ...] = (*COUNTERS, *_ADDED.get(arch, ()))
     if arch.startswith(("gfx10", "gfx11", "gfx12")):
-        return _GRAPHICS
-    if arch in ("gfx90a", "gfx908"):
-        older = (
-            c.replace("TCC_EA0_", "TCC_EA_")
-            for c in COUNTERS
-            if c != "TCC_BUBBLE_sum" and not c.endswith("_F8")
-        )
-        return tuple(c for c in older if arch == "gfx90a" or not c.startswith(_WITHOUT_TYPES))
-    return (*COUNTERS, *_ADDED.get(arch, ()))
+        chosen = _GRAPHICS
+    elif arch in ("gfx90a", "gfx908"):
+        renamed = (c.replace("TCC_EA0_", "TCC_EA_") for c in COUNTERS if not c.endswith("_F8"))
+        chosen = tuple(c for c in renamed if c != "TCC_BUBBLE_sum")
+    without = tuple(name for key, names in _UNDEFINED.items() if arch.startswith(key) for name in names)
+    return tuple(c for c in chosen if not c.startswith(without)) if without else chosen
 
 
 def counter_passes(counters: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -67,3 +75,19 @@ def counter_passes(counters: Sequence[str]) -> Iterator[tuple[str, ...]]:
                 taken.append(counter)
         yield tuple(taken)
         waiting = [counter for counter in waiting if counter not in taken]
+
+
+def smaller_passes(counters: Sequence[str], said: str) -> list[tuple[str, ...]]:
+    """What to ask for instead of a pass that gave nothing, by what rocprofv3 said; empty when that is of no help.
+
+    ROCm 6.2 and 6.3 end the program where a counter is not defined, and name those that are. A pass that the hardware
+    cannot count at once is cut in halves.
+    """
+    found = _FOUND.search(said)
+    if found is not None:
+        known = tuple(c for c in counters if c in re.split(r"[,\s]+", found[1]))
+        return [known] if 0 < len(known) < len(counters) else []
+    if len(counters) > 1 and _TOO_MANY.search(said):
+        half = len(counters) // 2
+        return [tuple(counters[:half]), tuple(counters[half:])]
+    return []

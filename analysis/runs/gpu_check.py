@@ -136,7 +136,7 @@ def check_gpu(run: Run, root: Path = Path("/"), emulate: Emulate | None = None) 
 
 
 def _gpus(root: Path) -> tuple[str, ...]:
-    gpus = find_amd_gpus(root)
+    gpus = find_amd_gpus(root, os.environ)
     if gpus is None:
         raise MissingTool(
             "no AMD GPU: the kernel driver of this machine lists none",

@@ -373,7 +373,8 @@ def test_a_counter_that_the_gpu_lacks_costs_its_pass_only(tools: Path, tmp_path:
             {"TCC_EA_RDREQ_sum", "SQ_INSTS_VALU_MFMA_MOPS_I8"},
             {"TCC_BUBBLE_sum", "SQ_INSTS_VALU_MFMA_MOPS_F8"},
         ),
-        ("gfx908", {"TCC_EA_RDREQ_sum"}, {"SQ_INSTS_VALU_ADD_F32"}),
+        ("gfx908", {"TCC_EA_RDREQ_sum"}, {"SQ_INSTS_VALU_ADD_F32", "SQ_INSTS_VALU_MFMA_MOPS_F16"}),
+        ("gfx1030", {"GL2C_HIT_sum", "SQ_INSTS_FLAT"}, {"SQ_INSTS_TEX_LOAD"}),
         ("gfx1100", {"GL2C_HIT_sum"}, {"TCC_HIT_sum", "SQ_INSTS_VALU_MFMA_MOPS_F16"}),
     ],
 )

@@ -146,6 +146,31 @@ def test_where_replaying_gives_nothing_each_pass_is_a_run(tools: Path, tmp_path:
     assert "counter pass" not in (profile.partial or "")
 
 
+@pytest.mark.parametrize(("version", "runs"), [("6.2", 5), ("6.3", 5), ("6.4", 4), ("7.2", 4)])
+def test_a_counter_that_is_not_defined_costs_itself_only(
+    tools: Path, tmp_path: Path, version: str, runs: int
+) -> None:
+    trace, table, waves = TABLES.get(version, LATER)
+    lacks = ["SQ_WAVE_CYCLES"]
+    install(tools, Answers(version, trace=str(CAPTURES / trace), table=str(CAPTURES / table), lacks=lacks))
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    profile = read_capture(run.directory)
+    assert max(kernel.counters.get("SQ_WAVES", 0) for kernel in profile.kernels) == waves
+    assert "SQ_WAVE_CYCLES" in (profile.partial or "").partition("did not come: ")[2]
+    assert "counter pass" not in (profile.partial or "")
+    assert len([call for call in calls(tools) if call.startswith(("-i ", "--pmc "))]) == runs
+
+
+def test_a_pass_that_the_hardware_cannot_count_at_once_is_cut(tools: Path, tmp_path: Path) -> None:
+    install(tools, Answers("7.0", at_once=12))
+    run = run_of(tmp_path)
+    RocmProfiler().record(run)
+    asked = [len(call.split("--kernel-include")[0].split()) - 1 for call in calls(tools) if "--pmc" in call]
+    assert asked[0] == asked[1] + asked[2] > 12
+    assert read_capture(run.directory).kernels[0].counters["SQ_WAVES"] == 3 * 16384
+
+
 def test_the_thread_trace_is_tried_on_other_cus_until_a_wave_comes(
     tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

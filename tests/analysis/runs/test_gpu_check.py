@@ -186,7 +186,7 @@ def test_the_command_prints_it_and_leaves_one_file_to_send(
 ) -> None:
     install(tools, recording.answers)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(gpu_check, "find_amd_gpus", lambda _root: AmdGpus(("gfx942", "gfx942")))
+    monkeypatch.setattr(gpu_check, "find_amd_gpus", lambda *_: AmdGpus(("gfx942", "gfx942")))
     monkeypatch.setattr(gpu_check, "_emulated", recording.emulate)
     done = CliRunner().invoke(app, ["doctor", "--gpu"])
     assert done.exit_code == 0, done.output
@@ -206,6 +206,14 @@ def test_without_a_gpu_it_is_one_line(tmp_path: Path) -> None:
 def test_without_rocprofv3_it_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingTool, match="rocprofv3 is not on PATH"):
+        check_gpu(Run(), machine(tmp_path / "machine"))
+
+
+def test_gpus_that_a_variable_hides_are_said_to_be_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "")
+    with pytest.raises(MissingTool, match="cannot be used: ROCR_VISIBLE_DEVICES hides every GPU"):
         check_gpu(Run(), machine(tmp_path / "machine"))
 
 
