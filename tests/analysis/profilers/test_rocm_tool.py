@@ -130,7 +130,7 @@ def test_all_counters_come_in_one_run_where_launches_are_replayed(tools: Path, t
     assert counted[0].count("--pmc") == 4
     assert (
         steps[1]
-        == "the program runs 2 more times: 1 for 50 counters, by replaying each launch; 1 for samples"
+        == "the program runs 2 more times: 1 for 49 counters, by replaying each launch; 1 for samples"
     )
     assert read_capture(run.directory).kernels[0].counters["SQ_WAVES"] == 3 * 16384
 
