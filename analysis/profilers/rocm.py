@@ -66,7 +66,7 @@ class RocmProfiler(MeasuringProfiler):
         kernels = _longest(launches, 1.0 if self._everything else _MOST_TIME)
         steps = RocmSteps(tool, job, kernels, traced.returncode)
         steps.note("kernel trace", "which kernels take the time", traced, gave=True)
-        job.run.say(steps.plan())
+        job.run.tell(steps.plan())
         notes = [*steps.counters(), *steps.thread_trace_or_samples(both=self._everything)]
         _write_sidecar(job, traced, tool.version(), notes, steps.runs)
         return None
@@ -120,13 +120,13 @@ class RocmSteps:
         passes = len(self._passes())
         counted = f"{len(counter_set(self.job.toolchain.arch))} counters"
         if self.tool.replays_kernels:
-            counters, runs = f"1 for {counted}, by replaying each launch", 1
+            counters, runs = f"1 for {counted} (each launch is replayed)", 1
         else:
-            counters, runs = f"{passes} for {counted}: the hardware counts few at once", passes
+            counters, runs = f"{passes} for {counted} (the hardware counts few at once)", passes
         what = "a thread trace" if self.tool.traces_threads else "samples" if self._method() else None
         if what is None:
             return f"the program runs {runs} more times: {counters}"
-        return f"the program runs {runs + 1} more times: {counters}; 1 for {what}"
+        return f"the program runs {runs + 1} more times: {counters}, 1 for {what}"
 
     def note(self, step: str, why: str, done: Completed, gave: bool) -> None:
         """Keep what a run was for, its command, how it ended, and where it gave nothing, why."""

@@ -121,17 +121,16 @@ def test_every_version_of_the_table_names_its_source() -> None:
 
 def test_all_counters_come_in_one_run_where_launches_are_replayed(tools: Path, tmp_path: Path) -> None:
     install(tools, Answers("newest"))
-    steps: list[str] = []
+    told: list[str] = []
     run = run_of(tmp_path)
-    run = replace(run, run=replace(run.run, progress=lambda message, _share: steps.append(message)))
+    run = replace(run, run=replace(run.run, tell=told.append))
     RocmProfiler().record(run)
     counted = [call for call in calls(tools) if "--pmc" in call]
     assert len(counted) == 1
     assert counted[0].count("--pmc") == 4
-    assert (
-        steps[1]
-        == "the program runs 2 more times: 1 for 49 counters, by replaying each launch; 1 for samples"
-    )
+    assert told == [
+        "the program runs 2 more times: 1 for 49 counters (each launch is replayed), 1 for samples"
+    ]
     assert read_capture(run.directory).kernels[0].counters["SQ_WAVES"] == 3 * 16384
 
 
