@@ -25,7 +25,7 @@ _EDITS = 64
 
 
 @dataclass(frozen=True)
-class VerifiedRewrite:
+class AcceptedEdit:
     """An edit that passed all gates, and the SHA-256 of each file that it was judged on."""
 
     edit: Edit
@@ -39,7 +39,7 @@ class Desk:
     def __init__(self, roots: Roots) -> None:
         self.roots = roots
         self._reports: OrderedDict[str, Report] = OrderedDict()
-        self._edits: OrderedDict[str, VerifiedRewrite] = OrderedDict()
+        self._edits: OrderedDict[str, AcceptedEdit] = OrderedDict()
         self._last = 0
 
     def keep(self, report: Report) -> str:
@@ -81,7 +81,7 @@ class Desk:
         if outcome.status != "verified" or outcome.edit is None:
             return None
         name = f"verified-{secrets.token_hex(12)}"
-        self._edits[name] = VerifiedRewrite(outcome.edit, outcome, files)
+        self._edits[name] = AcceptedEdit(outcome.edit, outcome, files)
         while len(self._edits) > _EDITS:
             self._edits.popitem(last=False)
         return name

@@ -16,7 +16,7 @@ from hipscope.server.agents.answers import Answers
 from hipscope.server.agents.desk import Desk
 from hipscope.server.agents.paths import Roots
 from hipscope.server.agents.tools import Tools
-from hipscope.server.agents.work import Work
+from hipscope.server.agents.work import SessionJobs
 from hipscope.server.render.formula_pages import page_text, pages
 from hipscope.server.render.json import render_json
 
@@ -36,7 +36,7 @@ _WRITES = ToolAnnotations(
 
 def make_server(roots: Sequence[Path], version: str) -> MCPServer[None]:
     """The server for these roots. Raises UsageError for a root that is no folder."""
-    desk, work, answers = Desk(Roots.of(roots)), Work(), Answers()
+    desk, work, answers = Desk(Roots.of(roots)), SessionJobs(), Answers()
     tools = Tools(desk, work, answers)
 
     @contextlib.asynccontextmanager

@@ -19,7 +19,7 @@ from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.server.agents import shown
 from hipscope.server.agents.answers import DEFAULT_TOKENS, Answer, Answers
 from hipscope.server.agents.desk import Desk
-from hipscope.server.agents.work import Work, WorkFailed
+from hipscope.server.agents.work import SessionJobs, WorkFailed
 from hipscope.server.jobs.messages import JobKind, JobRequest
 from hipscope.server.jobs.opening import capture_kind, of_kernels
 from hipscope.server.reports import report_reader
@@ -49,7 +49,7 @@ Tokens = Annotated[int, Field(description="How long the answer may be, in tokens
 class Tools:
     """The tools of one session."""
 
-    def __init__(self, desk: Desk, work: Work, answers: Answers) -> None:
+    def __init__(self, desk: Desk, work: SessionJobs, answers: Answers) -> None:
         self._desk, self._work, self._answers = desk, work, answers
 
     async def profile(

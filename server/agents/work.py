@@ -32,7 +32,7 @@ class WorkFailed(HipscopeError):
         self.output = output[-_OUTPUT_SHOWN:]
 
 
-class Work:
+class SessionJobs:
     """Runs the jobs of a session."""
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ def cache(
         from hipscope.analysis.system.cache_use import clear_unused_cache
         from hipscope.analysis.system.directories import cache_directory
         from hipscope.server.render.words import size
-        from hipscope.server.reports.schema.cache import CacheReport
+        from hipscope.server.reports.schema.machine.cache import CacheReport
 
         directory, limit = cache_directory(), load_config(Path.cwd()).cache_max_bytes
         removed = clear_unused_cache(directory) if clear else ()

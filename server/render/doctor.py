@@ -16,7 +16,7 @@ from rich.text import Text
 
 from hipscope.analysis.runs.doctor import Tool, works
 from hipscope.analysis.runs.gpu_check import ComparedKernel, GpuCheck, GpuStep
-from hipscope.server.reports.schema.doctor import (
+from hipscope.server.reports.schema.machine.doctor import (
     ComparedCounterRow,
     ComparedKernelRow,
     DoctorReport,

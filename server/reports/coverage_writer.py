@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hipscope.analysis.runs.coverage import Coverage, NotExecuted
-from hipscope.server.reports.schema.coverage import (
+from hipscope.server.reports.schema.fields import record_of
+from hipscope.server.reports.schema.machine.coverage import (
     CoverageReport,
     CoveredCode,
     CoveredFunction,
     MissingInstruction,
 )
-from hipscope.server.reports.schema.fields import record_of
 
 
 def coverage_report(found: Coverage) -> CoverageReport:

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hipscope.server.reports.schema.builds import BuildsReport
-from hipscope.server.reports.schema.cache import CacheReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.compare import CompareReport
-from hipscope.server.reports.schema.coverage import CoverageReport
-from hipscope.server.reports.schema.doctor import DoctorReport, GpuCheckReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
 from hipscope.server.reports.schema.isa import IsaReport
+from hipscope.server.reports.schema.machine.cache import CacheReport
+from hipscope.server.reports.schema.machine.coverage import CoverageReport
+from hipscope.server.reports.schema.machine.doctor import DoctorReport, GpuCheckReport
 from hipscope.server.reports.schema.metrics import MetricsReport
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report

@@ -22,8 +22,9 @@ from hipscope.formulas.judge import outcome
 from hipscope.formulas.optimize import result, verified_edit
 from hipscope.server.reports.json_schemas import schemas
 from hipscope.server.reports.report_reader import read_check, read_optimization, read_report
-from hipscope.server.reports.schema import check, coverage, optimize, profile, verdict
+from hipscope.server.reports.schema import check, optimize, profile, verdict
 from hipscope.server.reports.schema.fields import RecordMismatch, record_of, to_json
+from hipscope.server.reports.schema.machine import coverage
 from tests.server.schemas import FOLDER, problems
 
 READERS = {
