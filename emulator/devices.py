@@ -28,6 +28,8 @@ _MEMORY = (
     "atomic_",
     "fence_",
 )
+_LDS_WIDTHS = (32, 64, 96, 128)
+_LANES = 64
 _TABLE = Path(__file__).with_name("devices.toml")
 
 
@@ -70,6 +72,35 @@ def device_info(name: str) -> DeviceInfo:
     return DeviceInfo(key=name, **{**fields, "clock_mhz": float(row["clock_mhz"])})
 
 
+@dataclass(frozen=True)
+class LdsSets:
+    """How the LDS serves a wave: lanes that are served together, as numbers, over so many banks of 4 bytes."""
+
+    banks: int
+    lanes: tuple[tuple[int, ...], ...]
+
+
+@functools.cache
+def lds_sets(name: str, *, write: bool, lane_bytes: int) -> LdsSets:
+    """The sets of an access of so many bytes of each lane, the same that the engine counts conflicts by.
+
+    Raises KeyError for an unknown name.
+    """
+    width = next((bits for bits in _LDS_WIDTHS if lane_bytes * 8 <= bits), _LDS_WIDTHS[-1])
+    row = str(device_table()[name][f"lds_{'write' if write else 'read'}_b{width}"])
+    banks, _, listed = row.partition(" banks: ")
+    first = [tuple(_numbers(one)) for one in listed.split(",")]
+    covered = sum(map(len, first))
+    sets = tuple(tuple(lane + at for lane in one) for at in range(0, _LANES, covered) for one in first)
+    return LdsSets(int(banks), sets)
+
+
+def _numbers(ranges: str) -> list[int]:
+    """`0-3 20-23` as numbers."""
+    ends = [part.split("-") for part in ranges.split()]
+    return [n for first, *last in ends for n in range(int(first), int(last[0] if last else first) + 1)]
+
+
 @functools.cache
 def time_interval(bound_by: str) -> tuple[float, float] | None:
     """The least and the largest part of a modelled time that it may be, by its bound; None when not known."""
@@ -82,6 +113,17 @@ def wait_interval(reason: str) -> tuple[float, float]:
     """The least and the largest part of a modelled wait that it may be, by its reason; (1, 1) where none is known."""
     row = _table()["waits"].get(reason)
     return (1.0, 1.0) if row is None else (float(row["least"]), float(row["largest"]))
+
+
+@functools.cache
+def constant_interval(device: str, name: str) -> tuple[float, float]:
+    """The least and the largest part of a constant that its source leaves open; (1, 1) where it settles the value.
+
+    Raises KeyError for an unknown device or constant.
+    """
+    row = device_constants()[device][name]
+    value = float(row.value)
+    return (1.0, 1.0) if row.range is None or not value else (row.range[0] / value, row.range[1] / value)
 
 
 def constants_at_ends(name: str) -> tuple[dict[str, float], dict[str, float]]:

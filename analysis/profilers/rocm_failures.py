@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class _Failure:
-    """`patterns` are texts of rocprofiler-sdk's source (6.2 to 1.3.2 of July 2026) and of the HSA runtime."""
+    """`patterns` are written from memory of what rocprofv3 and the HSA runtime say; no source was read for them.
+
+    A text that none of them fits is shown as the tool wrote it.
+    """
 
     said: str
     fix: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
@@ -60,6 +61,17 @@ class Fences(Formula):
 def is_fence(instruction: Instruction) -> bool:
     """Writes caches back, or invalidates them."""
     return _writes_back(instruction) or mnemonic(instruction).startswith(_INVALIDATES)
+
+
+def fence_shares(kernel: Kernel) -> dict[str, float]:
+    """The parts of the kernel's wave time that depend on the constants of the model for a fence, by their names."""
+    total, blamed = total_cycles(kernel), blamed_stalls(kernel)
+    found: dict[str, float] = {}
+    for i in kernel.instructions if total else ():
+        if is_fence(i):
+            name = "fence_release_cycles" if _writes_back(i) else "fence_acquire_cycles"
+            found[name] = found.get(name, 0.0) + sum(blamed[i.index].values()) / total
+    return found
 
 
 def _writes_back(instruction: Instruction) -> bool:

@@ -16,19 +16,13 @@ from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import ancestors, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.emulator.devices import lds_sets
 from hipscope.formulas.facts.launch_facts import LaunchFact
 
 Lanes = NDArray[np.int64]
 
 LINE_BYTES = 128
-_BANKS = 32
 _RANGE = range(-(2**63), 2**63)  # what a lane's value can be here: 64-bit masks and seeds may be more
-# Lanes whose LDS accesses are served together, by bytes per lane.
-_LDS_PHASES: dict[int, tuple[tuple[int, ...], ...]] = {
-    4: (tuple(range(32)), tuple(range(32, 64))),
-    8: tuple(tuple(range(s, s + 16)) for s in range(0, 64, 16)),
-    16: tuple(tuple(range(s, s + 8)) for s in range(0, 64, 8)),
-}
 
 
 class NotStatic(Exception):
@@ -150,19 +144,22 @@ def constant_number(node: Node, constants: Mapping[str, Node]) -> int | None:
         return None
 
 
-def lds_conflict_cycles(byte_addresses: Lanes, size: int) -> int:
-    """Extra LDS cycles that bank conflicts add to one wave's access of `size` bytes per lane."""
+def lds_conflict_cycles(byte_addresses: Lanes, size: int, *, write: bool, device: str) -> int:
+    """Extra LDS cycles that bank conflicts add to one wave's access of `size` bytes per lane, on a device of the table.
+
+    The sets of lanes are those that the emulator counts by.
+    """
     extra = 0
-    width = 4 if size <= 4 else 8 if size <= 8 else 16
-    for phase in _LDS_PHASES[width]:
+    sets = lds_sets(device, write=write, lane_bytes=size)
+    for phase in sets.lanes:
         words = {
             int(word)
             for lane in phase
             if lane < len(byte_addresses)
             for word in range(int(byte_addresses[lane]) // 4, (int(byte_addresses[lane]) + size + 3) // 4)
         }
-        banks = np.bincount([w % _BANKS for w in words], minlength=1)
-        least = -(-len(words) // _BANKS)
+        banks = np.bincount([w % sets.banks for w in words], minlength=1)
+        least = -(-len(words) // sets.banks)
         extra += max(0, int(banks.max()) - max(1, least)) if words else 0
     return extra
 

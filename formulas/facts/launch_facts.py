@@ -76,7 +76,8 @@ class LaunchFacts:
     pointers, also those members, that never pointed into the same allocation as another one. `threads` is the size of
     the largest workgroup of any launch, recorded or only seen; 0 when it is not known. `written` is that of all
     launches in the program's text; None where a run decides the size of one. `needs` is what the compiler
-    made of the kernel (of its most demanding instance), `types` what it says of types in the source.
+    made of the kernel (of its most demanding instance), `types` what it says of types in the source. The LDS is served
+    as the row `device` of the device table says.
     """
 
     launches: tuple[LaunchFact, ...] = ()
@@ -87,6 +88,7 @@ class LaunchFacts:
     lds_limit: int = 65536
     wave_size: int = 64
     xcds: int = 1
+    device: str = "mi300x"
     promised: frozenset[str] = frozenset()
     disjoint: frozenset[str] = frozenset()
     threads: int = 0

@@ -16,8 +16,11 @@ from hipscope.analysis.source.number_types import element_bytes, element_of
 from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.code_object import CodeObject
+from hipscope.emulator.devices import device_table
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
+
+_MODELLED = "mi300x"  # whose LDS stands for that of a device without a table
 
 
 def launch_facts(
@@ -68,6 +71,7 @@ def launch_facts(
             lds_limit=lds_limit,
             wave_size=layout.wave_size,
             xcds=xcds,
+            device=device.name if device.name in device_table() else _MODELLED,
             disjoint=_disjoint(of_symbol, kernel, members),
             needs=metadata,
         )
@@ -90,6 +94,7 @@ def all_facts(by_symbol: Mapping[str, LaunchFacts]) -> LaunchFacts:
         lds_limit=first.lds_limit,
         wave_size=first.wave_size,
         xcds=first.xcds,
+        device=first.device,
         promised=frozenset.intersection(*(facts.promised for facts in by_symbol.values())),
         disjoint=frozenset.intersection(*(facts.disjoint for facts in by_symbol.values())),
         needs=max(

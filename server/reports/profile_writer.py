@@ -24,8 +24,9 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 from hipscope.analysis.timeline.timeline import timeline
-from hipscope.emulator.devices import time_interval, wait_interval
+from hipscope.emulator.devices import constant_interval, time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
+from hipscope.formulas.detect.fences import fence_shares
 from hipscope.formulas.detect.registry import diagnose, explain, find_formula, findings_and_hints
 from hipscope.server.reports.resources_writer import compile_note
 from hipscope.server.reports.schema.fields import record_of
@@ -206,7 +207,13 @@ def _kernel(kernel: recorded.Kernel, profile: recorded.Profile, total_ns: float,
 def _interval(kernel: recorded.Kernel, profile: recorded.Profile) -> tuple[float | None, float | None]:
     """What the kernel's modelled time may be; nothing of a measured one."""
     found = time_interval(kernel.bound_by or "") if profile.provenance == "modelled" else None
-    return (None, None) if found is None else (kernel.time_ns * found[0], kernel.time_ns * found[1])
+    if found is None:
+        return None, None
+    least, largest = found
+    for constant, share in fence_shares(kernel).items():  # what a fence takes is the least certain of all
+        low, high = constant_interval(profile.device.name, constant)
+        least, largest = least + share * (low - found[0]), largest + share * (high - found[1])
+    return kernel.time_ns * least, kernel.time_ns * largest
 
 
 def other_reason(stalls: Mapping[recorded.StallReason, float]) -> recorded.StallReason | None:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from hipscope.emulator.devices import device_constants
+from hipscope.emulator.devices import device_constants, lds_sets
 from hipscope.emulator.raw import read_dispatches, read_profile
 from tests.emulator.hip_run import record, run_hip
 
@@ -268,3 +268,11 @@ int main() {
         if i.memory is not None and i.memory["space"] == "lds"
     }
     assert conflicts == {"ds_write_b128": 0, "ds_read_b128": 8}
+
+
+@pytest.mark.parametrize("device", ["mi300x", "mi355x"])
+@pytest.mark.parametrize("width", [4, 8, 12, 16])
+def test_the_sets_that_rewrites_are_chosen_by_are_those_of_the_engine(device: str, width: int) -> None:
+    for write, (banks, lanes) in ((False, _READS[device][width]), (True, _WRITES[width])):
+        told = lds_sets(device, write=write, lane_bytes=width)
+        assert (told.banks, sorted(map(sorted, told.lanes))) == (banks, sorted(map(sorted, lanes)))

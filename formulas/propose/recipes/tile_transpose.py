@@ -78,7 +78,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         return Refusal(NAME, plan)
     bx, by, _ = shape.launch.workgroup
     size = facts.bytes_of(plan.read.element) or 4
-    width = bx + _padding(bx, by, size)
+    width = bx + _padding(bx, by, size, facts.device)
     if (needed := facts.static_lds + by * width * size) > facts.lds_limit:
         return Refusal(NAME, f"the tile needs {needed} bytes of LDS; the device has {facts.lds_limit}")
     strided = [a for a in shape.accesses if a.gains]
@@ -199,7 +199,7 @@ def _declared(declaration: Node) -> list[str]:
     return names
 
 
-def _padding(bx: int, by: int, size: int) -> int:
+def _padding(bx: int, by: int, size: int, device: str) -> int:
     """Elements to add to each tile row so that rows and columns meet the fewest bank conflicts."""
     lanes = np.arange(min(64, bx * by), dtype=np.int64)
 
@@ -207,7 +207,8 @@ def _padding(bx: int, by: int, size: int) -> int:
         width = bx + padding
         rows = lanes // bx * width + lanes % bx
         columns = lanes % by * width + lanes // by
-        return lds_conflict_cycles(rows * size, size) + lds_conflict_cycles(columns * size, size)
+        stored = lds_conflict_cycles(rows * size, size, write=True, device=device)
+        return stored + lds_conflict_cycles(columns * size, size, write=False, device=device)
 
     return min(range(9), key=lambda padding: (conflicts(padding), padding))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hipscope.analysis.source.nodes import child_of, walk
 from hipscope.analysis.source.parse import parse, parse_expression
-from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, wave_values
+from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, lds_conflict_cycles, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFact
 
 KERNEL = b"""__global__ void mix(unsigned long* out, unsigned long seed, int n) {
@@ -53,3 +54,16 @@ def test_a_literal_is_read_in_its_base(text: str, value: int) -> None:
     node = parse_expression(text)
     assert node is not None
     assert evaluate(node, Wave({}, 1))[0] == value
+
+
+@pytest.mark.parametrize(
+    ("write", "device", "cycles"), [(True, "mi300x", 0), (False, "mi300x", 8), (False, "mi355x", 8)]
+)
+def test_accesses_of_sixteen_bytes_conflict_by_direction_and_device(
+    write: bool,
+    device: str,
+    cycles: int,
+) -> None:
+    lanes = np.arange(64)
+    padded = lanes // 8 * 160 + lanes % 8 * 16  # rows of 128 bytes with 32 bytes of padding
+    assert lds_conflict_cycles(padded, 16, write=write, device=device) == cycles

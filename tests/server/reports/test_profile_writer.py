@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from hipscope.analysis.profile import StallReason
-from hipscope.server.reports.profile_writer import other_reason
+import pytest
+
+from hipscope.analysis.profile import Instruction, StallReason
+from hipscope.analysis.source.texts import SourceTexts
+from hipscope.emulator.devices import device_constants
+from hipscope.server.reports.profile_writer import other_reason, profile_report
+from hipscope.server.reports.schema.profile import Inputs
+from tests.formulas.detect.test_dataflow import kernel_of
+from tests.formulas.hand_made import modelled_profile
 
 
 def test_a_wait_far_ahead_of_the_others_is_certain() -> None:
@@ -26,3 +33,21 @@ def test_waits_that_no_assumed_constant_decides_keep_their_order() -> None:
 def test_a_line_that_does_not_wait_has_none() -> None:
     assert other_reason({}) is None
     assert other_reason({StallReason.LDS: 10}) is None
+
+
+@pytest.mark.parametrize("part", [0.0, 0.9])
+def test_what_a_fence_may_take_is_in_the_interval_of_a_time(part: float) -> None:
+    waits = {StallReason.GLOBAL_MEMORY: 1000 * part}
+    fence = Instruction(
+        index=0, address=0, text="buffer_wbl2 sc1", latency=1000 * part, stall=1000 * part, stalls=waits
+    )
+    work = Instruction(index=1, address=8, text="v_add_f32_e32 v0, v1, v2", latency=1000 * (1 - part))
+    kernel = kernel_of("s_endpgm").model_copy(update={"instructions": (fence, work), "bound_by": "latency"})
+    inputs = Inputs({}, (), None, None, "auto")
+    report = profile_report(modelled_profile(kernel), None, 0.05, SourceTexts(), inputs)
+    (row,) = report.kernels
+    assert row.time_ns is not None
+    constant = device_constants()["mi300x"]["fence_release_cycles"]
+    assert constant.range is not None
+    least = 0.84 * (1 - part) + part * constant.range[0] / float(constant.value)
+    assert row.time_ns_low == pytest.approx(row.time_ns * least)

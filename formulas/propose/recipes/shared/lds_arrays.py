@@ -70,7 +70,8 @@ def conflicts(
             flat = place([evaluate(index, wave) for index in use.indices])
         except NotStatic:
             return None
-        total += lds_conflict_cycles(flat * size, size)
+        kinds = {"read": (False,), "write": (True,)}.get(use.use, (False, True))  # an update is both
+        total += sum(lds_conflict_cycles(flat * size, size, write=w, device=facts.device) for w in kinds)
     return total
 
 

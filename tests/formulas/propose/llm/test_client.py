@@ -85,7 +85,7 @@ def test_an_answer_is_heard_while_it_is_written(
 def test_a_streams_last_piece_has_token_counts_and_no_choice(
     serve: Serve, wire: ModuleType, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Given litellm 1.107 or newer, which hands on the piece that older versions keep: recorded from 1.110.2."""
+    """Given litellm 1.107 or newer, which hands on the piece that older versions keep. The piece is made by hand."""
     load_dspy()  # before litellm, which would fetch a price list
     litellm = pytest.importorskip("litellm")
     ask = litellm.acompletion
