@@ -26,6 +26,8 @@ from hipscope.analysis.toolchain.project import Project, resolve_config
 from hipscope.formulas.propose.llm.model_settings import withhold_key
 from hipscope.server.jobs.builds import adopted_settings
 from hipscope.server.reports.inputs_writer import other_files, source_files
+from hipscope.server.reports.isa_store import save_isa
+from hipscope.server.reports.isa_writer import isa_of_costliest
 from hipscope.server.reports.profile_writer import optimize_report, profile_report
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import record_of
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from hipscope.formulas.optimize.options import GivenRewrite
 
 _LOWEST_PRIORITY = 19
+_ISA_KEPT = 64  # kernels of a profile whose machine code an editor can show
 CHECKS = ("bounds", "races", "barriers", "alignment", "stale", "uninitialised")
 
 
@@ -50,6 +53,7 @@ class TaskRequest:
     target: Path
     program_args: tuple[str, ...] = ()
     alone: bool = False
+    keep_isa: bool = False
     bench: str | None = None
     backend: str | None = None
     device: str | None = None
@@ -83,6 +87,8 @@ def profile(request: TaskRequest, run: Run) -> Report:
         request.backend or "auto",
     )
     config = project.config
+    if request.keep_isa:
+        save_isa(request.target, inputs, isa_of_costliest(session.profile, _ISA_KEPT))
     notes = wave_defects(project, run)
     report = profile_report(
         session.profile, config.formulas, config.min_share, run.texts, inputs, notes=notes

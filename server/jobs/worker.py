@@ -156,6 +156,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
         target=Path(request.target),
         program_args=request.program_args,
         alone=request.alone,
+        keep_isa=True,
         backend=request.backend,
         device=request.device,
         arch=request.arch,

@@ -18,7 +18,17 @@ def isa_report(profile: recorded.Profile, name: str | None) -> IsaReport:
     if not named:
         known = ", ".join(dict.fromkeys(base_name(k.name) for k in kernels[:8])) or "none"
         raise UsageError(f"no kernel {name!r} in this profile", f"its kernels: {known}")
-    kernel = named[0]
+    return isa_of_kernel(profile, named[0])
+
+
+def isa_of_costliest(profile: recorded.Profile, most: int) -> list[IsaReport]:
+    """The machine code of the kernels that took the longest, where it was recorded."""
+    kernels = sorted(profile.kernels, key=lambda k: -k.time_ns)[:most]
+    return [isa_of_kernel(profile, kernel) for kernel in kernels if kernel.instructions]
+
+
+def isa_of_kernel(profile: recorded.Profile, kernel: recorded.Kernel) -> IsaReport:
+    """The machine code of one of its kernels."""
     total = sum(one.latency for one in kernel.instructions)
     return IsaReport(
         device=profile.device.name,

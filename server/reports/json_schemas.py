@@ -19,7 +19,7 @@ from hipscope.server.reports.schema.builds import BuildsReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.compare import CompareReport
 from hipscope.server.reports.schema.fields import Key, keys_of, tag_of
-from hipscope.server.reports.schema.isa import IsaReport
+from hipscope.server.reports.schema.isa import IsaListing, IsaReport
 from hipscope.server.reports.schema.machine.cache import CacheReport
 from hipscope.server.reports.schema.machine.coverage import CoverageReport
 from hipscope.server.reports.schema.machine.doctor import DoctorReport, GpuCheckReport
@@ -49,6 +49,7 @@ OBJECTS: tuple[type, ...] = (
     CacheReport,
     ResourcesReport,
     BuildsReport,
+    IsaListing,
 )
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

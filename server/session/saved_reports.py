@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hipscope.analysis.system.directories import cache_directory, write_atomically
+from hipscope.server.reports.isa_store import isa_beside, report_file, report_folder
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.fields import RecordMismatch, to_json
 from hipscope.server.reports.schema.profile import Inputs, Report
@@ -23,16 +24,17 @@ _PROGRAMS = 8  # kept for a header: programs that were profiled with it
 def save_report(key: Path, report: Report) -> None:
     """Keep a `hipscope.profile/2` record among the last of that project. A full disk only loses the convenience."""
     with contextlib.suppress(OSError):
-        write_atomically(_path(key, report.inputs), json.dumps(to_json(report)).encode())
+        write_atomically(report_file(key, report.inputs), json.dumps(to_json(report)).encode())
         for old in _newest_first(key)[KEPT:]:
             old.unlink(missing_ok=True)
+            isa_beside(old).unlink(missing_ok=True)
         for file in {*report.sources, *report.files()} - {str(key)}:
             _add_program(file, key)
 
 
 def load_report(key: Path, inputs: Inputs) -> Report | None:
     """The report of that project with exactly these inputs, or None when there is none that can be read."""
-    return _read(_path(key, inputs))
+    return _read(report_file(key, inputs))
 
 
 def load_reports(key: Path) -> Iterator[Report]:
@@ -71,17 +73,8 @@ def _read(path: Path) -> Report | None:
         return None
 
 
-def _path(key: Path, inputs: Inputs) -> Path:
-    data = json.dumps(to_json(inputs), sort_keys=True).encode()
-    return _folder(key) / f"{hashlib.sha256(data).hexdigest()[:24]}.json"
-
-
 def _newest_first(key: Path) -> list[Path]:
     try:
-        return sorted(_folder(key).glob("*.json"), key=lambda p: p.stat().st_mtime_ns, reverse=True)
+        return sorted(report_folder(key).glob("*.json"), key=lambda p: p.stat().st_mtime_ns, reverse=True)
     except OSError:
         return []
-
-
-def _folder(key: Path) -> Path:
-    return cache_directory() / "reports" / hashlib.sha256(str(key).encode()).hexdigest()[:24]

@@ -4,7 +4,8 @@
 without a run. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
 dies, `// worker: usage` fails as a program that wants arguments, `// worker: lacks` as one that lacks a file,
-`// makes ARGUMENTS` has a Makefile run it so, `// adopts` has one build it, unless it is to be built alone,
+`// makes ARGUMENTS` has a Makefile run it so, `// isa` keeps machine code,
+`// adopts` has one build it, unless it is to be built alone,
 `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
 wants leave to send before it optimizes, `// worker: keys` says which keys it was given, and refuses,
 `// worker: silent` has a result without a report, `// worker: mumble` prints what is no message, `// worker: strip`
@@ -112,6 +113,7 @@ def main() -> None:
     if request["kind"] == "profile":
         report["inputs"] |= asked(request)
         adopt(request, report, text)
+        keep_isa(request, report, file, text)
     if "// worker: strip" in text:
         del report["kernels"][0]["lines"]
     emit("result", report=report)
@@ -392,6 +394,37 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "sampled": False,
         "partial": None,
     }
+
+
+def keep_isa(request: Object, report: Object, file: str, text: str) -> None:
+    """As the worker does: an instruction for each line with a cost."""
+    if "// isa" not in text:
+        return
+    from hipscope.server.reports.isa_store import save_isa
+    from hipscope.server.reports.schema.fields import read_record
+    from hipscope.server.reports.schema.isa import IsaInstruction, IsaReport
+    from hipscope.server.reports.schema.profile import Inputs
+
+    costs = [n for n, line in enumerate(text.splitlines(), 1) if "// cost " in line]
+    code = tuple(
+        IsaInstruction(
+            i,
+            8 * i,
+            f"ds_read_b32 v{i}",
+            file,
+            n,
+            64,
+            100.0,
+            80.0,
+            0.5,
+            {"lds": 60.0},
+            {"0": 40.0} if i else {},
+        )
+        for i, n in enumerate(costs)
+    )
+    kernel = report["kernels"][0]
+    isa = IsaReport("mi300x", "modelled", kernel["name"], kernel["mangled"], False, code)
+    save_isa(Path(request["target"]), read_record(Inputs, report["inputs"], "the fake", ""), [isa])
 
 
 def adopt(request: Object, report: Object, text: str) -> None:

@@ -4,6 +4,7 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { isGpuDocument, isGpuWorkspace } from "./gpu";
 import { Kernels } from "./kernels";
 import { Heat } from "./heat";
+import { Isa } from "./isa";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
 import { Proposals } from "./proposals";
@@ -29,6 +30,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const keys = new Keys(context.secrets);
   const proposals = new Proposals();
   const kernels = new Kernels(() => server);
+  const isa = new Isa(() => server);
   const running = (server = new Server(log, status, heat, keys, proposals, () => {
     kernels.refresh();
   }));
@@ -38,7 +40,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     status,
     proposals,
     kernels,
-    ...registerCommands(running, log, keys, proposals),
+    isa,
+    ...registerCommands(running, log, keys, proposals, isa),
     ...followEditor(running, status),
   );
   await markGpuFile(vscode.window.activeTextEditor);
@@ -69,6 +72,7 @@ function registerCommands(
   log: vscode.LogOutputChannel,
   keys: Keys,
   proposals: Proposals,
+  isa: Isa,
 ): vscode.Disposable[] {
   const restartIf = async (changed: Promise<boolean>): Promise<void> => {
     if (await changed) await running.restart();
@@ -80,6 +84,7 @@ function registerCommands(
     "hipscope.openProfile": () => openProfile(running),
     "hipscope.writeBench": () => runOnServer(running, SERVER_BENCH),
     "hipscope.restore": () => runOnServer(running, SERVER_RESTORE),
+    "hipscope.showIsa": () => isa.show(),
     "hipscope.setArguments": () => runOnServer(running, SERVER_SET_ARGUMENTS),
     "hipscope.acceptProposal": () => proposals.accept(),
     "hipscope.rejectProposal": () => proposals.reject(),

@@ -115,3 +115,34 @@ export interface KernelRow {
 export const kernelsRequest = new RequestType<{ uri?: string }, { kernels: KernelRow[] }, void>(
   "hipscope/kernels",
 );
+
+/** One machine instruction; `line` counts from 0 in the document as it is now. */
+export interface ListedInstruction {
+  readonly index: number;
+  readonly text: string;
+  readonly uri: string | null;
+  readonly line: number | null;
+  readonly hits: number;
+  readonly cycles: number;
+  /** Share of the kernel's cycles, 0 to 1. */
+  readonly share: number;
+  readonly stalls: Readonly<Record<string, number>>;
+  /** The instructions whose results it waited for. */
+  readonly producers: readonly { readonly index: number; readonly cycles: number }[];
+}
+
+/** The machine code of a kernel. */
+export interface IsaListing {
+  readonly kernel: string;
+  readonly mangled: string;
+  readonly provenance: string;
+  readonly sampled: boolean;
+  readonly stale: boolean;
+  readonly instructions: readonly ListedInstruction[];
+}
+
+export const isaRequest = new RequestType<
+  { uri: string; position?: { line: number; character: number } },
+  IsaListing,
+  void
+>("hipscope/isa");

@@ -45,3 +45,42 @@ class IsaReport:
     mangled: str
     sampled: bool
     instructions: tuple[IsaInstruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """An instruction whose result another one waited for, and for how many cycles."""
+
+    index: int
+    cycles: float
+
+
+@dataclass(frozen=True, slots=True)
+class ListedInstruction:
+    """One instruction for an editor: `line` counts from 0 in the text as it is now; both None where there is none."""
+
+    index: int
+    text: str
+    uri: str | None
+    line: int | None
+    hits: int
+    cycles: float
+    share: float
+    stalls: Mapping[str, float]
+    producers: tuple[Producer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsaListing:
+    """The answer of `hipscope/isa`: the instructions of a kernel.
+
+    `sampled`: cycles are samples; `stale`: of an older text.
+    """
+
+    TAG: ClassVar = ("schema", "hipscope.isa-listing/1")
+    kernel: str
+    mangled: str
+    provenance: Provenance
+    sampled: bool
+    stale: bool
+    instructions: tuple[ListedInstruction, ...]
