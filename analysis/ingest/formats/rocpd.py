@@ -264,14 +264,14 @@ def _relations(database: sqlite3.Connection) -> list[str]:
 def _fetch(batches: Iterable[Sequence[Any]], width: int) -> tuple[Texts, Texts, list[Integers]]:
     """Kernel, agent and whole numbers of rows, without keeping an object per cell."""
     kernels, agents = _Coder(), _Coder()
-    parts: list[list[Integers]] = [[] for _ in range(width)]
+    parts = [_Column() for _ in range(width)]
     for batch in batches:
         cells = list(zip(*batch, strict=True))
         kernels.add(cells[0])
         agents.add(cells[1])
-        for place, column in enumerate(cells[2:]):
-            parts[place].append(_plain(column))
-    return kernels.column(), agents.column(), [_end_to_end(part) for part in parts]
+        for part, column in zip(parts, cells[2:], strict=True):
+            part.add(column)
+    return kernels.column(), agents.column(), [part.joined() for part in parts]
 
 
 def _fetch_counters(
@@ -279,16 +279,45 @@ def _fetch_counters(
 ) -> tuple[Texts, Texts, Texts, Any, list[Integers]]:
     kernels, names, agents = _Coder(), _Coder(), _Coder()
     values = []
-    parts: list[list[Integers]] = [[] for _ in range(width)]
+    parts = [_Column() for _ in range(width)]
     for batch in batches:
         cells = list(zip(*batch, strict=True))
         for coder, column in zip((kernels, names, agents), cells, strict=False):
             coder.add(column)
         values.append(numbers(cells[3]))
-        for place, column in enumerate(cells[4:]):
-            parts[place].append(_plain(column))
+        for part, column in zip(parts, cells[4:], strict=True):
+            part.add(column)
     joined = np.concatenate(values) if values else np.zeros(0)
-    return kernels.column(), names.column(), agents.column(), joined, [_end_to_end(part) for part in parts]
+    return kernels.column(), names.column(), agents.column(), joined, [part.joined() for part in parts]
+
+
+class _Column:
+    """A column of whole numbers in the making. A value that fills batches from the first on is kept once for each."""
+
+    def __init__(self) -> None:
+        self._parts: list[Integers] = []
+        self._same = True
+
+    def add(self, cells: Sequence[Any]) -> None:
+        """One batch more."""
+        self._same = self._same and cells.count(cells[0]) == len(cells)
+        if self._same:
+            self._parts.append(np.broadcast_to(_plain(cells[:1])[0], len(cells)))
+        else:
+            self._parts.append(_plain(cells))
+
+    def joined(self) -> Integers:
+        """All batches; they are gone after that."""
+        parts, self._parts = self._parts, []
+        length = sum(map(len, parts))
+        if parts and all(part.strides == (0,) and part[0] == parts[0][0] for part in parts):
+            return np.broadcast_to(parts[0][0], length)
+        found = np.empty(length, dtype=np.int64)
+        place = 0
+        for part in parts:
+            found[place : place + len(part)] = part
+            place += len(part)
+        return found
 
 
 class _Coder:
@@ -296,18 +325,18 @@ class _Coder:
 
     def __init__(self) -> None:
         self._places: dict[Any, int] = {}
-        self._parts: list[Integers] = []
+        self._column = _Column()
 
     def add(self, cells: Sequence[Any]) -> None:
         places = self._places
         for cell in dict.fromkeys(cells):
             places.setdefault(cell, len(places))
-        self._parts.append(np.fromiter(map(places.__getitem__, cells), dtype=np.int64, count=len(cells)))
+        self._column.add(list(map(places.__getitem__, cells)))
 
     def column(self) -> Texts:
         cells = [decoded(c) for c in self._places]
         names = tuple(kernel_name(c) if isinstance(c, str) else "" if c is None else str(c) for c in cells)
-        return Texts(_end_to_end(self._parts), names)
+        return Texts(self._column.joined(), names)
 
 
 def _plain(column: Sequence[Any]) -> Integers:
@@ -315,10 +344,6 @@ def _plain(column: Sequence[Any]) -> Integers:
         return np.array(column, dtype=np.int64)
     except (ValueError, TypeError, OverflowError):
         return integers(column)
-
-
-def _end_to_end(parts: Sequence[Integers]) -> Integers:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
 def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> LaunchColumns:

@@ -12,6 +12,7 @@ import pytest
 
 from hipscope.analysis.ingest import read_captures
 from hipscope.analysis.ingest.formats.ncu_report import MAGIC
+from hipscope.analysis.ingest.formats.rocpd import read_rocpd
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
@@ -110,6 +111,20 @@ def test_rocpd_is_read_from_its_views_or_from_its_tables(tmp_path: Path, view: b
     assert kernel.counters == ({"SQ_WAVES": 2048.0} if view else {})
     assert kernel.resources.vgprs == (36 if wide or not view else None)
     assert "hunter2" not in profile.model_dump_json()
+
+
+def test_a_column_of_one_value_takes_no_memory_and_one_that_changes_late_is_exact(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "1_results.db")) as database:
+        database.execute("CREATE TABLE rocpd_metadata (id INT)")
+        database.execute("CREATE TABLE kernels (name TEXT, start INT, end INT, queue_id INT, stream_id INT)")
+        rows = [("k", n, n + 1 + n % 3, 7 if n < 4500 else n, 2) for n in range(10_000)]
+        database.executemany("INSERT INTO kernels VALUES (?, ?, ?, ?, ?)", rows)
+        database.commit()
+    (found,) = read_rocpd(tmp_path / "1_results.db").launches
+    assert found.stream.tolist() == [2] * 10_000
+    assert found.stream.strides == (0,)  # one cell
+    assert found.queue.tolist() == [queue for _, _, _, queue, _ in rows]
+    assert (found.end - found.start).tolist() == [end - start for _, start, end, _, _ in rows]
 
 
 def test_a_view_that_joins_to_nothing_does_not_hide_the_launches(tmp_path: Path) -> None:
