@@ -16,7 +16,7 @@ mkdir -p build/versions
 if [ "$wanted" = oldest ]; then
     # pip has no way to ask for the oldest versions that fit together.
     "$environment/bin/python" -m pip install -q --disable-pip-version-check uv >"$environment.log" 2>&1 &&
-        "$environment/bin/uv" pip compile -q --resolution lowest-direct --extra llm --extra agent --python "$environment/bin/python" \
+        "$environment/bin/uv" pip compile -q --resolution lowest-direct --extra llm --extra agent --extra report --python "$environment/bin/python" \
             -o "$environment.txt" pyproject.toml >"$environment.log" 2>&1 || { cat "$environment.log" >&2 && exit 4; }
 fi
 "$environment/bin/python" -m pip install -q --disable-pip-version-check --upgrade --upgrade-strategy eager \

@@ -19,7 +19,7 @@ from hipscope.server.console.options import (
     ProgramCommand,
     program_arguments,
 )
-from hipscope.server.console.results import write_result
+from hipscope.server.console.results import check_format, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def compare(
 ) -> None:
     """Compare two programs or profiles, or the programs of two git revisions."""
     with failures_reported():
+        check_format(format)
         check_output(output, [Path(base), Path(head)])
         from hipscope.analysis.run import Run
         from hipscope.analysis.source.texts import SourceTexts

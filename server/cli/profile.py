@@ -24,7 +24,7 @@ from hipscope.server.console.options import (
     sources_or_here,
 )
 from hipscope.server.console.programs import refuse_captures, run_programs, write_programs
-from hipscope.server.console.results import failure_written, write_result
+from hipscope.server.console.results import check_format, failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, run_task
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def profile(
 ) -> None:
     """Build and run programs and show what their kernels wait for."""
     with failures_reported():
+        check_format(format)
         check_output(output, [*(sources or ()), *program_arguments(context)])
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs import tasks
@@ -92,12 +93,14 @@ def profile(
             return report if top is None else _longest(report, top, all_findings=format is not Format.JSON)
 
         if len(requests) > 1:
-            write_programs(run_programs(task, requests, _raise_failure, jobs, texts), draw, format, output)
+            write_programs(
+                run_programs(task, requests, _raise_failure, jobs, texts), draw, format, output, texts
+            )
             return
         with failure_written(requests[0].target, format, output):
             report = run_task(task, requests[0], texts)
         check_output(output, report.inputs.files)  # data that the program read, too
-        write_result(report, lambda console: draw(report, console), format, output)
+        write_result(report, lambda console: draw(report, console), format, output, texts)
         _raise_failure(report, shown=format is Format.TEXT)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hipscope.server.console.options import Format, FormatOption, OutputOption, named_path
-from hipscope.server.console.results import failure_written, write_result
+from hipscope.server.console.results import check_format, failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def show(
 ) -> None:
     """Show captures of any tool, or a saved report. Builds and runs nothing."""
     with failures_reported():
+        check_format(format)
         check_output(output, paths)
         from hipscope.analysis.run import Run
         from hipscope.analysis.source.texts import SourceTexts
@@ -81,7 +82,7 @@ def show(
         if metrics is not None:
             _write_metrics(opened.report, metrics, top, format, output)
         else:
-            write_result(opened.report, _drawing(opened, top), format, output)
+            write_result(opened.report, _drawing(opened, top), format, output, opened.texts)
 
 
 def _write_metrics(

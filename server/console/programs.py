@@ -87,6 +87,7 @@ def write_programs(
     draw: Callable[[R, Console], None],
     format: Format,
     output: Path | None,
+    texts: SourceTexts | None = None,
 ) -> None:
     """Write all reports as one result, then leave with the worst exit code."""
     from hipscope.server.reports.schema.programs import ProgramError, ProgramReport, ProgramsReport
@@ -108,7 +109,7 @@ def write_programs(
                 console.print(Text(f"failed: {result.failure.message}", "red"))
             console.print()
 
-    write_result(ProgramsReport(tuple(rows)), draw_all, format, output)
+    write_result(ProgramsReport(tuple(rows)), draw_all, format, output, texts)
     for result in results:
         if result.failure is not None:
             print_failure(result.failure)

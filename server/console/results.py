@@ -1,6 +1,7 @@
 """A result in the form that was asked for: text, JSON, Markdown or HTML, on standard output or in a file.
 
-Takes the object of a command and the function that draws it, writes. A page of HTML is the text with its colours.
+Takes the object of a command and the function that draws it, writes. A page of HTML is that of `server/pages`, else the
+text with its colours.
 """
 
 from __future__ import annotations
@@ -18,13 +19,28 @@ from hipscope.server.console.terminal import draws_blocks, result_stream, text_c
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hipscope.analysis.source.texts import SourceTexts
+
 _PAGE_WIDTH = 120
 
 
 def write_result(
-    report: object, draw: Callable[[Console], None], format: Format, output: Path | None
+    report: object,
+    draw: Callable[[Console], None],
+    format: Format,
+    output: Path | None,
+    texts: SourceTexts | None = None,
 ) -> None:
-    """Write the report; `draw` prints it on a console. Raises UsageError when the file cannot be written."""
+    """Write the report; `draw` prints it on a console, `texts` are those that it is of.
+
+    Raises UsageError when the file cannot be written, MissingTool when a page needs what is not installed.
+    """
+    page = None
+    if format is Format.HTML:
+        from hipscope.analysis.source.texts import SourceTexts as Texts
+        from hipscope.server.pages.page import has_page, render_page
+
+        page = render_page(report, texts or Texts()) if has_page(report) else None
     with result_stream(output, format) as stream:
         if format is Format.JSON:
             from hipscope.server.render.json import render_json
@@ -32,9 +48,19 @@ def write_result(
             stream.write(render_json(report, ascii_only=output is None and not draws_blocks(stream)))
         elif format is Format.TEXT:
             draw(text_console(stream, output))
+        elif page is not None:
+            stream.write(page)
         else:
             stream.write(_page(draw, format))
     sys.stdout.flush()
+
+
+def check_format(format: Format) -> None:
+    """Raises MissingTool when a result in this form could not be written in the end."""
+    if format is Format.HTML:
+        from hipscope.server.pages.page import check_page_tools
+
+        check_page_tools()
 
 
 @contextlib.contextmanager
