@@ -1,4 +1,4 @@
-"""`hipscope/heat`: the share of each line, for the extension that tints lines. No other client gets it."""
+"""`hipscope/heat`: the share of each line, for a client that tints lines and asks for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SMALLEST_GPU_SHARE = 0.002
 
 def send_heat(ls: HipServer, uri: str) -> None:
     """Send the heat of a document as it stands now."""
-    if not ls.has_extension:
+    if not ls.draws_heat:
         return
     file = path_of(uri)
     document = ls.document(file) if file else None

@@ -106,6 +106,11 @@ class HipServer(LanguageServer):
         return bool(self.initialization_options.get("hipscopeExtension"))
 
     @property
+    def draws_heat(self) -> bool:
+        """Whether the client wants `hipscope/heat`."""
+        return self.has_extension or self.initialization_options.get("heat") is True
+
+    @property
     def can_ask(self) -> bool:
         """Whether the client shows `window/showMessageRequest` with its buttons."""
         return self.has_extension or self.can("window", "show_message") is not None

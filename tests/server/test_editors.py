@@ -28,10 +28,10 @@ int main() { transpose<<<1, 64>>>(nullptr, 0); }
 """
 
 
-def run(editor: list[str], folder: Path) -> dict[str, Any]:
-    """Run an editor's script on PROGRAM and return the object that it prints."""
+def run(editor: list[str], folder: Path, text: str = PROGRAM) -> dict[str, Any]:
+    """Run an editor's script on a program and return the object that it prints."""
     program = folder / "transpose.hip"
-    program.write_text(PROGRAM)
+    program.write_text(text)
     environment = {
         **os.environ,
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -79,6 +79,28 @@ def test_neovim_shows_the_finding_on_save_and_applies_the_verified_edit(tmp_path
     assert "3.50x as fast (modelled)" in " ".join(seen["question"])
     assert "/*fast*/" in seen["line"]
     assert seen["stopped"] is True
+
+
+@pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed")
+def test_the_neovim_plugin_draws_heat_and_has_kernels_machine_code_and_arguments(tmp_path: Path) -> None:
+    plugin = HERE.parents[1] / "editors" / "nvim"
+    settings = tmp_path / "init.lua"
+    settings.write_text(f'vim.opt.runtimepath:append("{plugin}")\nrequire("hipscope").setup()\n')
+    script = str(HERE / "neovim_plugin.lua")
+    seen = run(
+        ["nvim", "--headless", "-u", str(settings), "-i", "NONE", "-n", "-c", f"luafile {script}"],
+        tmp_path,
+        PROGRAM + "// isa\n",
+    )
+    assert seen["heat"] == [[2, "20 % global memory"], [3, "60 % LDS"]]
+    assert seen["kernels"] == "transpose  37.0 us · 100 % · LDS bound"
+    assert seen["isa"] == [
+        "; transpose: share of modelled cycles",
+        " 50 %  ds_read_b32 v0",
+        " 50 %  ds_read_b32 v1",
+    ]
+    assert seen["marked"] == 2
+    assert seen["asked"] == "Arguments of transpose.hip: "
 
 
 @pytest.mark.skipif(shutil.which("emacs") is None, reason="Emacs is not installed")
