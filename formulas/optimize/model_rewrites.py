@@ -140,28 +140,15 @@ class ModelProposer:
         kernel = profile.kernel(bench.name)
         if kernel is None:
             raise UsageError(f"the profile holds no kernel {bench.name}")
-        subject = Subject(
-            profile=profile,
-            kernel=kernel,
-            findings=tuple(findings),
-            file=_shown_file(bench.project, bench.source),
-            source=bench.original,
-            syntax=bench.kernel,
-            facts=bench.facts,
-            headers=included_headers(run.texts, bench.source, bench.project.root),
-        )
+        subject = subject_of(bench, kernel, findings, run)
         judgements: dict[int, Judgement] = {}
         trace = BeliefTrace.in_project(bench.project.root, bench.kernel.name)
 
+        judged = judge_of(bench, findings, run, confirm)
+
         def judge(proposal: Proposal) -> Ruling:
-            answered = answered_findings(findings, proposal.beliefs)
-            formula, *others = [find_formula(f.formula) for f in answered] or [None]
-            more = [other for other in others if other is not None]
-            judgement = judge_candidate(bench, proposal.candidate, formula, run, others=more)
-            if judgement.accepted:
-                judgement = confirm(judgement)
-            judgements[proposal.number] = judgement
-            return ruling_of(bench, judgement)
+            judgements[proposal.number], ruling = judged(proposal)
+            return ruling
 
         started = time.monotonic()
         root = bench.project.root
@@ -189,6 +176,40 @@ class ModelProposer:
             calls=calls - outcome.usage.calls if calls is not None else None,
         )
         return ModelRewrites(outcome, judgements, trace.path)
+
+
+def subject_of(bench: Bench, kernel: Kernel, findings: Sequence[Finding], run: Run) -> Subject:
+    """What the report on the kernel of a bench is about."""
+    return Subject(
+        profile=bench.session.profile,
+        kernel=kernel,
+        findings=tuple(findings),
+        file=_shown_file(bench.project, bench.source),
+        source=bench.original,
+        syntax=bench.kernel,
+        facts=bench.facts,
+        headers=included_headers(run.texts, bench.source, bench.project.root),
+    )
+
+
+def judge_of(
+    bench: Bench,
+    findings: Sequence[Finding],
+    run: Run,
+    confirm: Callable[[Judgement], Judgement] = lambda judgement: judgement,
+) -> Callable[[Proposal], tuple[Judgement, Ruling]]:
+    """The bench's judge for what a model proposes; those that pass go through `confirm`."""
+
+    def judge(proposal: Proposal) -> tuple[Judgement, Ruling]:
+        answered = answered_findings(findings, proposal.beliefs)
+        formula, *others = [find_formula(f.formula) for f in answered] or [None]
+        more = [other for other in others if other is not None]
+        judgement = judge_candidate(bench, proposal.candidate, formula, run, others=more)
+        if judgement.accepted:
+            judgement = confirm(judgement)
+        return judgement, ruling_of(bench, judgement)
+
+    return judge
 
 
 def allow_model(
@@ -242,7 +263,7 @@ def render_prompt(project: Project, kernel: str | None = None, run: Run | None =
     run = run or Run()
     session = profile_project(project, run, options=ProfileOptions(capture_dispatches=()))
     project, run = program_of(session, project, run)
-    chosen = _chosen_kernel(project, session.profile, kernel, run.texts)
+    chosen = chosen_kernel(project, session.profile, kernel, run.texts)
     found = find_source(project, chosen, run.texts)
     findings = kernel_findings(project, session.profile, chosen, run.texts)
     subject = Subject(
@@ -289,7 +310,8 @@ def directory_bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
-def _chosen_kernel(project: Project, profile: Profile, name: str | None, texts: SourceTexts) -> Kernel:
+def chosen_kernel(project: Project, profile: Profile, name: str | None, texts: SourceTexts) -> Kernel:
+    """The kernel of that name, else the one with the worst finding, else the longest. Raises `UsageError`."""
     if not profile.kernels:
         raise UsageError("the program runs no kernel")
     if name is not None:

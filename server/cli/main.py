@@ -22,6 +22,7 @@ from hipscope.server.cli import (
     emulate,
     emulator,
     init,
+    llm,
     lsp,
     man,
     mcp,
@@ -86,7 +87,7 @@ def main() -> None:
 
 
 for command in (
-    init, profile, show, compare, check, resources, optimize, validate, restore, prompt, consent, allow, emulate,
+    init, profile, show, compare, check, resources, optimize, validate, restore, prompt, consent, llm, allow, emulate,
     emulator, doctor, cache, lsp, mcp, man,
 ):  # fmt: skip
     command.add(app)

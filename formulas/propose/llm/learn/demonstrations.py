@@ -42,7 +42,7 @@ class KernelKind(BaseModel):
         return common / whole + _SAME_BOUND * (self.bound == other.bound) if common else 0.0
 
 
-class VerifiedRewrite(BaseModel):
+class KeptRewrite(BaseModel):
     """One line of the file: a kernel, the rewrite that was proved and timed, and how much faster it was."""
 
     model_config = ConfigDict(frozen=True)
@@ -84,9 +84,9 @@ def kernel_text(subject: Subject) -> str:
     return subject.source[span.start : span.end].decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def verified_rewrite(subject: Subject, rewrite: Rewrite, speedup: float) -> VerifiedRewrite:
+def verified_rewrite(subject: Subject, rewrite: Rewrite, speedup: float) -> KeptRewrite:
     """What is kept of an accepted rewrite."""
-    return VerifiedRewrite(
+    return KeptRewrite(
         name=subject.syntax.name,
         kind=kind_of(subject),
         report=short_report(subject),
@@ -98,7 +98,7 @@ def verified_rewrite(subject: Subject, rewrite: Rewrite, speedup: float) -> Veri
     )
 
 
-def recall(root: Path) -> tuple[VerifiedRewrite, ...]:
+def recall(root: Path) -> tuple[KeptRewrite, ...]:
     """All that a project keeps. A line that another version wrote, or nobody, is passed over."""
     try:
         lines = _file(root).read_text(encoding="utf-8").splitlines()
@@ -107,13 +107,13 @@ def recall(root: Path) -> tuple[VerifiedRewrite, ...]:
     found = []
     for line in lines:
         try:
-            found.append(VerifiedRewrite.model_validate_json(line))
+            found.append(KeptRewrite.model_validate_json(line))
         except ValidationError:
             continue
     return tuple(found)
 
 
-def remember(root: Path, rewrite: VerifiedRewrite) -> None:
+def remember(root: Path, rewrite: KeptRewrite) -> None:
     """Keep a rewrite; of one kernel only the fastest is kept, and of all the latest 200."""
     others = [kept for kept in recall(root) if _digest(kept.original) != _digest(rewrite.original)]
     same = [kept for kept in recall(root) if _digest(kept.original) == _digest(rewrite.original)]
@@ -131,8 +131,8 @@ def demonstrations_for(root: Path, subject: Subject) -> tuple[Demonstration, ...
 
 
 def nearest(
-    kept: Sequence[VerifiedRewrite], kind: KernelKind, *, besides: str = "", count: int = SHOWN
-) -> tuple[VerifiedRewrite, ...]:
+    kept: Sequence[KeptRewrite], kind: KernelKind, *, besides: str = "", count: int = SHOWN
+) -> tuple[KeptRewrite, ...]:
     """The ones with the most similar findings, nearest first; none that shares no formula, nor `besides` itself."""
     near = [(k.kind.nearness(kind), k.speedup, k) for k in kept if _digest(k.original) != _digest(besides)]
     ranked = sorted((row for row in near if row[0] > 0), key=lambda row: row[:2], reverse=True)

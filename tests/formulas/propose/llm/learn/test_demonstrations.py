@@ -13,8 +13,8 @@ import pytest
 from hipscope.formulas.propose.llm.attempts import Proposal, Ruling, rewrite_with_model
 from hipscope.formulas.propose.llm.client import ModelClient
 from hipscope.formulas.propose.llm.learn.demonstrations import (
+    KeptRewrite,
     KernelKind,
-    VerifiedRewrite,
     demonstrations_for,
     nearest,
     recall,
@@ -27,9 +27,10 @@ from hipscope.formulas.propose.llm.program import Rewrite
 Serve = Callable[..., Any]
 
 
-def kept(name: str, speedup: float = 2.0, **shares: float) -> VerifiedRewrite:
-    return VerifiedRewrite(
-        name=name, kind=KernelKind(shares=shares), report=f"# Findings of {name}", original=f"void {name}() {{ slow(); }}",
+def kept(name: str, speedup: float = 2.0, **shares: float) -> KeptRewrite:
+    return KeptRewrite(
+        name=name, kind=KernelKind(shares=shares), report=f"# Findings of {name}",
+        original=f"void {name}() {{ slow(); }}",
         kernel=f"__global__ void {name}() {{ }}", speedup=speedup,
     )  # fmt: skip
 
