@@ -96,8 +96,6 @@ def test_training_on_real_kernels_raises_the_score_of_held_out_ones(
     assert program.before.mean == 0.0
     assert program.after.mean > 1.03
     settings(tmp_path / "kept", server)
-    plain = hipscope(tmp_path, "evaluate", "kept", "--yes-send").stdout
     trained = hipscope(tmp_path, "evaluate", "kept", "--program", "p.json", "--yes-send").stdout
-    assert "0 improved and verified" in plain
     assert "1 improved and verified" in trained
     assert KEY not in (tmp_path / "p.json").read_text()
