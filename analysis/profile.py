@@ -429,6 +429,9 @@ class Tables(Protocol):
     def launches(self) -> DataFrame:
         """A row per launch: kernel, agent, queue, stream, process, thread, correlation, times, sizes, registers."""
 
+    def launches_with(self, *names: str) -> DataFrame:
+        """Kernel, agent and some of the columns of `launches`."""
+
     @property
     def counters(self) -> DataFrame:
         """A row per counter and launch of a pass: kernel, launch, run, counter, value."""

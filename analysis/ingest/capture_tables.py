@@ -33,6 +33,10 @@ class CaptureTables:
     @property
     def launches(self) -> DataFrame:
         """A row per launch; cells that the capture lacks are NA."""
+        return self.launches_with(*self.columns.whole)
+
+    def launches_with(self, *names: str) -> DataFrame:
+        """Kernel, agent and these columns of each launch: a frame of all takes more memory than the file."""
         import pandas
 
         frame = pandas.DataFrame(
@@ -41,7 +45,8 @@ class CaptureTables:
                 "agent": _categories(self.columns.agent.codes, self.columns.agent.names),
             }
         )
-        for name, column in self.columns.whole.items():
+        for name in names:
+            column = self.columns.whole[name]
             known = column != MISSING
             frame[name] = column if known.all() else pandas.arrays.IntegerArray(np.array(column), ~known)
         return frame

@@ -293,20 +293,7 @@ def _path(work: GpuWork, calls: Events, notes: list[str]) -> LongestPath | None:
     if answer is None:
         return None
     found, host = answer
-    kernels = []
-    launches = np.flatnonzero(~work.is_copy)
-    codes = work.kernel[launches]
-    for code in np.unique(codes).tolist():
-        rows = launches[codes == code]
-        on_path = rows[found.on_path[rows]]
-        kernels.append(
-            KernelPath(
-                kernel=work.kernels[code],
-                on_path_ns=int((work.end[on_path] - work.start[on_path]).sum()),
-                launches_on_path=len(on_path),
-                least_slack_ns=int(found.slack[rows].min()),
-            )
-        )
+    kernels = _kernel_paths(work, found)
     kernels.sort(key=lambda k: (-k.on_path_ns, k.least_slack_ns, k.kernel))
     steps = found.steps
     return LongestPath(
@@ -319,6 +306,23 @@ def _path(work: GpuWork, calls: Events, notes: list[str]) -> LongestPath | None:
         host=host,
         kernels=tuple(kernels),
     )
+
+
+def _kernel_paths(work: GpuWork, found: PathFound) -> list[KernelPath]:
+    """Each kernel's part of the path, and its least slack."""
+    launches = np.flatnonzero(~work.is_copy)
+    codes, on_path = work.kernel[launches], found.on_path[launches]
+    number = len(work.kernels)
+    times = np.where(on_path, work.end[launches] - work.start[launches], 0)
+    spent = np.zeros(number, dtype=np.int64)
+    np.add.at(spent, codes, times)
+    counts = np.bincount(codes[on_path], minlength=number)
+    slack = np.full(number, np.iinfo(np.int64).max)
+    np.minimum.at(slack, codes, found.slack[launches])
+    return [
+        KernelPath(work.kernels[code], int(spent[code]), int(counts[code]), int(slack[code]))
+        for code in np.unique(codes).tolist()
+    ]
 
 
 def _found_path(work: GpuWork, calls: Events, notes: list[str]) -> tuple[PathFound, bool] | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HOUR = 3_600_000_000_000
 LAUNCHES = "launches"
+_LAUNCH_COLUMNS = ("process", "thread", "correlation", "queue", "stream")
 
 
 class LaneKey(NamedTuple):
@@ -107,7 +108,7 @@ def gpu_work(tables: Tables, notes: list[str]) -> GpuWork | None:
     """What ran on the GPUs; None where no launch has a time of its own."""
     if tables.timing == "none":
         return None
-    frame = tables.launches
+    frame = tables.launches_with("start", "end", *_LAUNCH_COLUMNS)
     start, end = _whole(frame["start"]), _whole(frame["end"])
     rows = np.flatnonzero((start != UNKNOWN) & (end > start))
     if not len(rows):
@@ -134,10 +135,7 @@ def gpu_work(tables: Tables, notes: list[str]) -> GpuWork | None:
         "gpu": (agent, gpu),
         "other": (np.full(len(rows), -1, dtype=np.int64), np.where(np.isin(source, agent), source, -1)),
         "is_copy": (np.zeros(len(rows), dtype=bool), np.ones(len(copies), dtype=bool)),
-        **{
-            name: (_whole(frame[name])[rows], getattr(copies, name))
-            for name in ("process", "thread", "correlation", "queue", "stream")
-        },
+        **{name: (_whole(frame[name])[rows], getattr(copies, name)) for name in _LAUNCH_COLUMNS},
     }
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     order = np.argsort(joined["start"], kind="stable")
@@ -155,8 +153,10 @@ def _lanes(
 ) -> tuple[Times, list[LaneKey]]:
     """What is drawn: launches by GPU, queue and stream, copies by direction and stream, processes apart."""
     kind = np.where(columns["is_copy"], columns["kernel"], -1)
-    keys = np.stack([columns["gpu"], columns["queue"], columns["stream"], kind, columns["process"]])
-    found, place = np.unique(keys, axis=1, return_inverse=True)
+    keys = [columns["gpu"], columns["queue"], columns["stream"], kind]
+    place = _groups([*keys, columns["process"]])
+    first = np.zeros(int(place.max()) + 1, dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
     lanes = [
         LaneKey(
             names[gpu] if gpu >= 0 else "",
@@ -164,9 +164,20 @@ def _lanes(
             None if stream == UNKNOWN else stream,
             kernels[what] if what >= 0 else LAUNCHES,
         )
-        for gpu, queue, stream, what, _ in found.T.tolist()
+        for gpu, queue, stream, what in zip(*(key[first].tolist() for key in keys), strict=True)
     ]
-    return place.reshape(-1).astype(np.int64), lanes
+    return place, lanes
+
+
+def _groups(columns: Sequence[NDArray[Any]]) -> Times:
+    """A number for each row; rows that are the same in all columns have the same."""
+    import pandas
+
+    place = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        codes, values = pandas.factorize(column)
+        place = pandas.factorize(place * len(values) + codes)[0]
+    return place.astype(np.int64)
 
 
 def _orders(columns: dict[str, NDArray[Any]]) -> Times:
@@ -179,8 +190,7 @@ def _orders(columns: dict[str, NDArray[Any]]) -> Times:
     by_stream = UNKNOWN not in streams and len(streams) >= len(queues)
     kind = np.where(copies & (columns["stream"] == UNKNOWN if by_stream else True), columns["kernel"], -1)
     first = columns["stream"] if by_stream else columns["queue"]
-    keys = np.stack([columns["process"], columns["gpu"] * (not by_stream), first, kind])
-    return np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return _groups([columns["process"], columns["gpu"] * (not by_stream), first, kind])
 
 
 def _near(copies: Events, begin: int, finish: int, notes: list[str]) -> Events:
