@@ -117,6 +117,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     split = list(arguments).index("--") if "--" in arguments else len(arguments)
     own, command = arguments[:split], arguments[split + 1 :]
+    if "--help" in own:
+        with (here / "helped").open("a") as log:
+            log.write("--help\n")
     asked = _parsed(here, answers, own)
     if getattr(asked, "version", False):
         print("             version: 1.0.0\n        git_revision: 0123456\n        rocm_version: 7.0.0")

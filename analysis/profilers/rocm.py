@@ -50,6 +50,7 @@ class RocmProfiler(MeasuringProfiler):
     def __init__(self, *, everything: bool = False) -> None:
         """`everything`: counters of short kernels too, and samples beside a thread trace: to see what works."""
         self._everything = everything
+        self._tool: RocmTool | None = None
 
     def record(self, job: ProfilerRun) -> Path | None:
         """Trace, then counters of the kernels that take most of it, then a thread trace of the longest, or samples.
@@ -75,7 +76,8 @@ class RocmProfiler(MeasuringProfiler):
         """The kernel trace of one run."""
         out = job.directory / "timing"
         try:
-            tool, options = find_rocm_tool(job), ["--kernel-trace"]
+            tool, options = self._tool or find_rocm_tool(job), ["--kernel-trace"]
+            self._tool = tool  # programs are timed many times: its help text is read once
             traced = tool.run(job, out, options, formats=["rocpd"] if tool.rocpd else ["csv"])
             launches = launches_in(out)
             if traced.timed_out or (not traced.ok and not launches):

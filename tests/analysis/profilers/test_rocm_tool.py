@@ -221,6 +221,13 @@ def test_what_was_run_and_why_is_kept_with_the_capture(tools: Path, tmp_path: Pa
     assert runs[0]["why"] == "which kernels take the time"
 
 
+def test_the_help_text_is_read_once_where_a_program_is_timed_often(tools: Path, tmp_path: Path) -> None:
+    install(tools, Answers("7.2"))
+    profiler, run = RocmProfiler(), run_of(tmp_path)
+    assert [len(profiler.time_launches(run).launches) for _ in range(3)] == [3, 3, 3]
+    assert len((tools / "helped").read_text().splitlines()) == 1
+
+
 def test_the_profiler_stands_behind_a_launcher_of_processes(tools: Path, tmp_path: Path) -> None:
     install(tools)
     (tmp_path / "app").write_text("#!/bin/sh\n")
