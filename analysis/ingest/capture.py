@@ -129,7 +129,13 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
         tables=tables,
         captures=tuple(lines),
         parts=together.parts,
-        notes=(*together.notes, *names.lost, *counters.lost, *damage),
+        notes=(
+            *together.notes,
+            *names.lost,
+            *counters.lost,
+            *damage,
+            *_clock_notes(together.whole.traces, device),
+        ),
     )
 
 
@@ -461,6 +467,16 @@ def _devices(
         if (device := _device(agent, whole, items)) not in devices:
             devices.append(device)
     return devices[0], tuple(devices)
+
+
+def _clock_notes(traces: Sequence[Trace], device: Device) -> Iterator[str]:
+    """At which clock traced launches ran: cycles are time only with it."""
+    for trace in traces:
+        if trace.clock_mhz is None:
+            continue
+        most = f" (at most {device.clock_mhz:.0f})" if device.clock_mhz else ""
+        which = f"launch {trace.dispatch}" if trace.dispatch is not None else "a launch"
+        yield f"the shader clock was {trace.clock_mhz:.0f} MHz{most} while {which} was traced"
 
 
 def _device(agent: Agent | None, whole: Recorded, items: Sequence[FoundFile]) -> Device:

@@ -30,7 +30,7 @@ _TEXTS = ("kernel", "agent")
 _SIZES = tuple(f"{size}_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
 _WHOLE = (
     "id", "start", "end", *_SIZES, "queue", "stream", "process", "thread", "correlation", "static_lds", "dynamic_lds",
-    "scratch", "vgprs", "agprs", "sgprs",
+    "scratch", "vgprs", "agprs", "sgprs", "graph", "graph_node",
 )  # fmt: skip
 
 

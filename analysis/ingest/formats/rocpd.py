@@ -43,6 +43,8 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "vgprs": ("vgpr_count", "arch_vgpr_count"),
     "agprs": ("accum_vgpr_count",),
     "sgprs": ("sgpr_count",),
+    "graph": ("graph_exec_id",),
+    "graph_node": ("graph_node_id",),
 }
 _AGENT = ("agent_log_index", "agent_abs_index", "agent_id")
 _EVENTS = (("regions", "api calls"), ("memory_copies", "copies"), ("memory_allocations", "allocations"))

@@ -63,7 +63,10 @@ class TracedInstruction:
 
 @dataclass(frozen=True)
 class Trace:
-    """One folder. `dispatch` and `agent` are None when its launch is unknown. `notes`: what was left out, and why."""
+    """One folder. `dispatch` and `agent` are None when its launch is unknown. `notes`: what was left out, and why.
+
+    `clock_mhz`: the mean shader clock while it was traced, where both clocks were recorded.
+    """
 
     dispatch: int | None
     mangled: str
@@ -74,6 +77,7 @@ class Trace:
     busy: Mapping[str, float] = field(default_factory=dict)
     agent: int | None = None
     notes: tuple[str, ...] = ()
+    clock_mhz: float | None = None
 
 
 def read_trace(folder: Path) -> Trace:
@@ -130,6 +134,7 @@ def read_trace(folder: Path) -> Trace:
         busy=_numbers(told.get("busy")),
         agent=agent,
         notes=tuple(notes),
+        clock_mhz=_clock(folder, notes),
     )
 
 
@@ -184,6 +189,28 @@ def load(path: Path, notes: list[str]) -> Any:
     except (OSError, RecursionError, ValueError) as error:
         notes.append(f"{path.name}: {error}")
     return None
+
+
+def _clock(folder: Path, notes: list[str]) -> float | None:
+    """The mean shader clock, from pairs of its cycles and those of the constant clock (realtime.json, ROCm 7.1)."""
+    data = load(folder / "realtime.json", notes)
+    if not isinstance(data, dict):
+        return None
+    told = data.get("metadata")
+    frequency = told.get("frequency") if isinstance(told, dict) else None
+    cycles = ticks = 0.0
+    for pairs in data.values():
+        try:
+            first, last = pairs[0], pairs[-1]
+            cycles, ticks = (
+                cycles + float(last[0]) - float(first[0]),
+                ticks + float(last[1]) - float(first[1]),
+            )
+        except DAMAGE:
+            continue  # the metadata, or an engine without pairs
+    if not isinstance(frequency, int | float) or frequency <= 0 or ticks <= 0 or cycles <= 0:
+        return None
+    return cycles / ticks * frequency / 1e6
 
 
 def _columns(header: Any) -> dict[str, int]:

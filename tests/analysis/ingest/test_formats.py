@@ -127,6 +127,32 @@ def test_a_column_of_one_value_takes_no_memory_and_one_that_changes_late_is_exac
     assert (found.end - found.start).tolist() == [end - start for _, start, end, _, _ in rows]
 
 
+def test_launches_of_a_graph_have_its_number_and_their_node(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "1_results.db")) as database:
+        database.execute("CREATE TABLE rocpd_metadata (id INT)")
+        database.execute(
+            "CREATE TABLE kernels (name TEXT, start INT, end INT, graph_exec_id INT, graph_node_id INT)"
+        )
+        database.executemany(
+            "INSERT INTO kernels VALUES ('k', ?, ?, ?, ?)", [(1, 2, 9, 1), (3, 4, None, None)]
+        )
+        database.commit()
+    tables = read_captures([tmp_path]).tables
+    assert tables is not None
+    assert tables.launches["graph"].dropna().tolist() == [9]
+    assert tables.launches["graph_node"].isna().tolist() == [False, True]
+
+
+def test_the_clock_of_a_traced_launch_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "ui_output_agent_1_dispatch_3"
+    thread_trace(folder)
+    pairs = {"SE0": [[1000, 50], [22_000, 1050]], "SE1": [[0, 0], [20_000, 1000]], "SE2": []}
+    (folder / "realtime.json").write_text(json.dumps({**pairs, "metadata": {"frequency": 100_000_000}}))
+    assert "the shader clock was 2050 MHz while launch 3 was traced" in read_captures([tmp_path]).notes
+    (folder / "realtime.json").write_text(json.dumps({"SE0": [["a", 1], None], "metadata": 7}))
+    assert not any("clock" in note for note in read_captures([tmp_path]).notes)
+
+
 def test_a_view_that_joins_to_nothing_does_not_hide_the_launches(tmp_path: Path) -> None:
     path = tmp_path / "1_results.db"
     rocpd(path)
