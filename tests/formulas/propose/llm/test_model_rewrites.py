@@ -159,6 +159,27 @@ def test_what_prompt_shows_is_what_is_sent_and_a_trace_of_it_is_kept(
     assert KEY not in trace.read_text()
 
 
+@pytest.mark.slow
+def test_what_was_verified_is_shown_for_the_next_kernel_of_its_kind(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
+) -> None:
+    server = serve()
+    project = project_of(COLUMN, server, learn=True)
+    right = kernel_of(project, KERNEL).replace("tile[kTile][kTile]", "tile[kTile][kTile + 1]")
+    server.then(wire.Reply(wire.said(right, [belief("lds_conflict_cycles")])))
+    assert render_prompt(project).messages[-2]["role"] == "system"
+    assert optimized(project).status == "verified"
+    assert render_prompt(project).messages[-2]["role"] == "system", "not for the kernel itself"
+    assert project.main_source is not None
+    project.main_source.write_text(project.main_source.read_text().replace(KERNEL, "smooth_again"))
+    *_, shown, request = render_prompt(project).messages
+    assert shown["role"] == "assistant"
+    assert "tile[kTile][kTile + 1]" in shown["content"]
+    assert "smooth_again" in request["content"]
+    off = project_of("vector_add", server)
+    assert len(render_prompt(off).messages) == 2
+
+
 def test_without_leave_nothing_is_built_or_sent(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
