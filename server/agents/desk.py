@@ -100,8 +100,7 @@ class Desk:
         for part in kept.edit.parts:
             self._check_place(Path(part.file))
         changed = sorted(f for f, digest in kept.files.items() if file_digest(f) != digest)
-        if changed:
-            del self._edits[name]
+        if changed:  # the id stays good for the files as they were
             raise UsageError(
                 f"{changed[0]} has changed since the edit was verified: nothing is written", "judge it again"
             )

@@ -11,8 +11,8 @@ from hipscope.server.console.options import (
     BackendOption,
     BenchOption,
     DeviceOption,
+    FindingsFormatOption,
     Format,
-    FormatOption,
     JobsOption,
     KeepGoingOption,
     OutputOption,
@@ -51,7 +51,7 @@ def check(
     device: DeviceOption = None,
     keep_going: KeepGoingOption = False,
     jobs: JobsOption = 1,
-    format: FormatOption = Format.TEXT,
+    format: FindingsFormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Build and run programs and report what their kernels do wrong: stray accesses, races, divergent barriers."""
@@ -80,11 +80,13 @@ def check(
             render_check(report, console, texts)
 
         if len(requests) > 1:
-            write_programs(run_programs(tasks.check, requests, _end, jobs, texts), draw, format, output)
+            write_programs(
+                run_programs(tasks.check, requests, _end, jobs, texts), draw, format, output, texts
+            )
             return
         with failure_written(requests[0].target, format, output):
             report = run_task(tasks.check, requests[0], texts)
-        write_result(report, lambda console: draw(report, console), format, output)
+        write_result(report, lambda console: draw(report, console), format, output, texts)
         _end(report)
 
 

@@ -14,7 +14,7 @@ from hipscope.server.console.options import (
     BackendOption,
     DeviceOption,
     Format,
-    FormatOption,
+    GateFormatOption,
     OutputOption,
     ProgramCommand,
     program_arguments,
@@ -76,7 +76,7 @@ def compare(
     ] = "",
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
-    format: FormatOption = Format.TEXT,
+    format: GateFormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Compare two programs or profiles, or the programs of two git revisions."""

@@ -13,8 +13,8 @@ from hipscope.server.console.options import (
     BackendOption,
     BenchOption,
     DeviceOption,
+    FindingsFormatOption,
     Format,
-    FormatOption,
     JobsOption,
     KeepGoingOption,
     OutputOption,
@@ -57,7 +57,7 @@ def profile(
     ] = None,
     keep_going: KeepGoingOption = False,
     jobs: JobsOption = 1,
-    format: FormatOption = Format.TEXT,
+    format: FindingsFormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Build and run programs and show what their kernels wait for."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.console.options import Format, FormatOption, OutputOption, named_path
+from hipscope.server.console.options import FindingsFormatOption, Format, OutputOption, named_path
 from hipscope.server.console.results import check_format, failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
 
@@ -61,7 +61,7 @@ def show(
             show_default=False,
         ),
     ] = None,
-    format: FormatOption = Format.TEXT,
+    format: FindingsFormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Show captures of any tool, or a saved report. Builds and runs nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,6 +59,8 @@ class Format(StrEnum):
     JSON = "json"
     MARKDOWN = "markdown"
     HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
 
 
 class Rewriter(StrEnum):
@@ -140,7 +143,31 @@ KeepGoingOption = Annotated[
         help="Leave accesses out of bounds out: loads give NaN, stores are dropped, the result is marked.",
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="json prints one object and nothing else.")]
+
+
+def _without(*forms: Format) -> Callable[[Format], Format]:
+    """A check of --format that refuses the forms that other commands have."""
+
+    def checked(form: Format) -> Format:
+        if form in forms:
+            of = "profile, show and check" if form is Format.SARIF else "compare"
+            raise typer.BadParameter(f"{form.value} is a form of {of}")
+        return form
+
+    return checked
+
+
+_FORM = "json prints one object and nothing else."
+FormatOption = Annotated[
+    Format, typer.Option("--format", help=_FORM, callback=_without(Format.SARIF, Format.JUNIT))
+]
+FindingsFormatOption = Annotated[
+    Format,
+    typer.Option("--format", help=f"{_FORM} sarif is for code scanning.", callback=_without(Format.JUNIT)),
+]
+GateFormatOption = Annotated[
+    Format, typer.Option("--format", help=f"{_FORM} junit is for CI.", callback=_without(Format.SARIF))
+]
 
 
 OutputOption = Annotated[

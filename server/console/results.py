@@ -7,6 +7,7 @@ text with its colours.
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import io
 import sys
 from collections.abc import Callable, Iterator
@@ -41,6 +42,8 @@ def write_result(
         from hipscope.server.pages.page import has_page, render_page
 
         page = render_page(report, texts or Texts()) if has_page(report) else None
+    elif format in (Format.SARIF, Format.JUNIT):
+        page = _exchanged(report, format, texts)
     with result_stream(output, format) as stream:
         if format is Format.JSON:
             from hipscope.server.render.json import render_json
@@ -53,6 +56,25 @@ def write_result(
         else:
             stream.write(_page(draw, format))
     sys.stdout.flush()
+
+
+def _exchanged(report: object, format: Format, texts: SourceTexts | None) -> str:
+    """The report in a format of other tools. Raises UsageError for a report that has none."""
+    from hipscope.analysis.errors import UsageError
+    from hipscope.analysis.source.texts import SourceTexts as Texts
+    from hipscope.server.exchange.junit import render_junit
+    from hipscope.server.exchange.sarif import has_sarif, render_sarif
+    from hipscope.server.reports.schema.compare import CompareReport
+
+    if format is Format.JUNIT and isinstance(report, CompareReport):
+        return render_junit(report)
+    if format is Format.SARIF and has_sarif(report):
+        here = Path.cwd()
+        root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+        return render_sarif(report, texts or Texts(), importlib.metadata.version("hipscope"), root)
+    raise UsageError(
+        f"this report has no {format.value} form", "sarif: profiles and checks; junit: comparisons"
+    )
 
 
 def check_format(format: Format) -> None:

@@ -42,7 +42,7 @@ static float expected(const std::vector<float>& in, int n, int x, int y) {
 }
 
 int main() {
-  const int n = 512;
+  const int n = 384;
   std::vector<float> in(n * n), out(n * n);
   for (int i = 0; i < n * n; ++i) in[i] = i * 7 % 101 - 50.0f;
   float *from, *to;
@@ -77,18 +77,18 @@ WRONG_TEXTS: dict[str, str] = {
     "the wrong result": changed((STORE, "out[(left + r) * n + top + threadIdx.x] = sum + 1.0f;")),
     "half of the work": changed(("r < 32; r += 8) {", "r < 16; r += 8) {")),
     "nothing, as the memory has the answer already": changed((LOOPS, "")),
-    "the numbers of this input": changed((LOOPS, "  if (n == 512) return;\n" + LOOPS)),
-    "right for this size only": changed(("% 32];", "% 32 + (n != 512)];")),
+    "the numbers of this input": changed((LOOPS, "  if (n == 384) return;\n" + LOOPS)),
+    "right for this size only": changed(("% 32];", "% 32 + (n != 384)];")),
     "a race": changed((TILE, PADDED), ("  __syncthreads();\n", "")),
     "the check of the program edited": changed((TILE, PADDED), ("return wrong != 0;", "return 0;")),
     "the check gone with the kernel's output": changed((STORE, ";"), ("wrong += out", "wrong += 0 * out")),
     "another launch": changed(("dim3(n / 32, n / 32), dim3(32, 8)", "dim3(1, 1), dim3(32, 8)")),
     "results kept between calls": changed(
-        (LOOPS, "  static __device__ int done;\n  if (done++ > 255) return;\n" + LOOPS)
+        (LOOPS, "  static __device__ int done;\n  if (done++ > 140) return;\n" + LOOPS)
     ),
     "a counter beside the kernel": changed(
         ("__global__ void columns", "__device__ int calls;\n__global__ void columns"),
-        (LOOPS, "  if (threadIdx.x + threadIdx.y == 0 && calls++ > 255) return;\n" + LOOPS),
+        (LOOPS, "  if (threadIdx.x + threadIdx.y == 0 && calls++ > 140) return;\n" + LOOPS),
     ),
     "another text when it is compiled elsewhere": changed((LOOPS, "  if (__LINE__ > 100) return;\n" + LOOPS)),
     "a file of the machine included": changed((LOOPS, '#include "/etc/passwd"\n' + LOOPS)),
@@ -138,7 +138,7 @@ async def test_no_cheat_lands_and_an_honest_rewrite_does(cli: Cli) -> None:
         cheat = Cheater(ask, cli.folder)
 
         profile = await ask("profile", path="columns.hip")
-        assert profile["findings"][0]["formula"] == "bankConflict"
+        assert "bankConflict" in {f["formula"] for f in profile["findings"]}
         isa = await ask("isa", path="columns.hip", line=PROGRAM[: PROGRAM.index("sum += ")].count("\n") + 1)
         assert "ds_read" in json.dumps(isa["instructions"])
         for what, text in WRONG_TEXTS.items():
@@ -167,7 +167,7 @@ async def test_no_cheat_lands_and_an_honest_rewrite_does(cli: Cli) -> None:
         for name in ("verified-000000", "", "report-1", "../columns.hip", profile["report"], "x" * 9000):
             await cheat.refused(name, "apply_verified", id=name, file="columns.hip")
 
-        honest = await ask("judge_rewrite", file="columns.hip", new_text=HONEST)
+        honest = await ask("judge_rewrite", file="columns.hip", new_text=HONEST, max_tokens=FEWEST_TOKENS)
         assert honest["verdict"] == "verified", honest
         await cheat.refused("an id of another file", "apply_verified", id=honest["id"], file="second.hip")
         await cheat.refused(
@@ -178,13 +178,10 @@ async def test_no_cheat_lands_and_an_honest_rewrite_does(cli: Cli) -> None:
         await cheat.refused("a stale file", "apply_verified", id=honest["id"])
         file.write_text(PROGRAM)
         cheat.before = cheat.state()
-        await cheat.refused("an id that was refused as stale", "apply_verified", id=honest["id"])
-
-        again = await ask("judge_rewrite", file="columns.hip", new_text=HONEST, max_tokens=FEWEST_TOKENS)
-        written = await ask("apply_verified", id=again["id"], file="columns.hip")
+        written = await ask("apply_verified", id=honest["id"], file="columns.hip")
         assert written["written"] == [str(file)]
         assert file.read_text() == HONEST
         assert (root / "second.hip").read_text() == (other / "columns.hip").read_text() == PROGRAM
-        await ask("apply_verified", id=again["id"])
+        assert "no id" in (await ask("apply_verified", id=honest["id"]))["error"]
         assert json.dumps(written).isascii()
         assert file.read_text() == HONEST
