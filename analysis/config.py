@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib.metadata
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -466,19 +467,39 @@ def load_config(directory: Path) -> Config:
         raise UsageError(f"{path}: not UTF-8 text (byte {error.start})") from error
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+    config, mistakes = read_settings_text(text)
+    if config is None:
+        raise UsageError("\n".join(f"{path}: {mistake.message}" for mistake in mistakes))
+    return config
+
+
+@dataclass(frozen=True)
+class SettingsMistake:
+    """What is wrong with a `hipscope.toml`; `key` is its path, `table.key`, "" where the text is no TOML."""
+
+    key: str
+    message: str
+
+
+def read_settings_text(text: str) -> tuple[Config | None, tuple[SettingsMistake, ...]]:
+    """The settings in the text of a `hipscope.toml`, or None and all mistakes in it."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from error
+        return None, (SettingsMistake("", f"not valid TOML: {error}"),)
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        lines = [_explain(detail["type"], detail["loc"], detail["msg"]) for detail in error.errors()]
-        raise UsageError("\n".join(f"{path}: {line}" for line in lines)) from error
+        return None, tuple(
+            SettingsMistake(
+                ".".join(map(str, detail["loc"])), _explain(detail["type"], detail["loc"], detail["msg"])
+            )
+            for detail in error.errors()
+        )
     if (config.build is None) != (config.run is None):
         present, missing = ("build", "run") if config.run is None else ("run", "build")
-        raise UsageError(f"{path}: `{present}` needs `{missing}` beside it")
-    return config
+        return None, (SettingsMistake(present, f"`{present}` needs `{missing}` beside it"),)
+    return config, ()
 
 
 def _explain(kind: str, location: tuple[int | str, ...], message: str) -> str:

@@ -1,13 +1,18 @@
-"""Writes the page about `hipscope.toml` from the model that checks it: `python -m hipscope.analysis.config_docs`."""
+"""Writes the page about `hipscope.toml` from the model that checks it: `python -m hipscope.analysis.config_docs`.
+
+With `--schema` its JSON schema, `docs/hipscope-toml.json`.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 from hipscope.analysis.config import CONFIG_FILE, Config, config_keys
 
 PAGE = "docs/configuration.md"
+SCHEMA = "docs/hipscope-toml.json"
 
 _HEAD = f"""# {CONFIG_FILE}
 
@@ -39,6 +44,9 @@ by name. They add the architecture and line tables, and record each file's flags
 For a single file, flags come from the nearest `compile_commands.json` if it names the file, else from what CMake's file
 API says of it in a configured build folder, else they are `-std=c++17 -O3`.
 
+An editor that speaks to `hipscope lsp` shows mistakes on their keys, offers keys and says what they mean. For a TOML
+plugin such as taplo there is the JSON schema [hipscope-toml.json](hipscope-toml.json).
+
 *This page is written by `python -m hipscope.analysis.config_docs`; a test keeps it current.*
 """
 
@@ -68,5 +76,11 @@ def _shown(default: Any) -> str:
     return f"`{json.dumps(default)}`"
 
 
+def schema() -> str:
+    """The JSON schema of the file, for editors with a TOML plugin."""
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    return json.dumps({**whole, "title": CONFIG_FILE}, indent=2) + "\n"
+
+
 if __name__ == "__main__":
-    print(render(), end="")
+    print(schema() if "--schema" in sys.argv[1:] else render(), end="")

@@ -25,6 +25,7 @@ from hipscope.server.features import (
     symbols,
     watched_files,
 )
+from hipscope.server.features.settings_file import document as settings_file
 from hipscope.server.session.language_server import HipServer
 
 FEATURES = (
@@ -39,6 +40,7 @@ FEATURES = (
     isa,
     proposals,
     restore,
+    settings_file,
     symbols,
     watched_files,
 )

@@ -20,6 +20,7 @@ from hipscope.server.edit.positions import (
     split_lines,
     word_range,
 )
+from hipscope.server.features.settings_file.document import diagnose, is_settings
 from hipscope.server.render.explain import instances_sentence
 from hipscope.server.render.formula_pages import formula_page
 from hipscope.server.render.words import percent, reason, top_reasons, uncertain_reason
@@ -164,6 +165,11 @@ def publish(ls: HipServer, uri: str) -> None:
         ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
         return
     document = ls.document(file)
+    if is_settings(uri):
+        version = document.version if document else None
+        mistakes = diagnose(text) if document else []
+        ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, mistakes, version))
+        return
     client = ClientSide(
         encoding=ls.encoding,
         related=bool(ls.can("text_document", "publish_diagnostics", "related_information")),

@@ -14,6 +14,7 @@ from hipscope.server.features.commands.profile import profile
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
+from hipscope.server.features.settings_file.document import is_settings
 from hipscope.server.session.file_watchers import watch_inputs
 from hipscope.server.session.gpu_sources import is_gpu_source
 from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, has_bench, project_key
@@ -87,7 +88,7 @@ def show(ls: HipServer, uri: str) -> None:
     """Publish what is known about a document as it stands now."""
     file = path_of(uri)
     known = file and (ls.store.problems(file) or ls.store.is_checked(file) or ls.store.is_inspected(file))
-    if file and (known or ls.marks(uri) is not None):
+    if file and (known or is_settings(uri) or ls.marks(uri) is not None):
         publish(ls, uri)
         send_heat(ls, uri)
 

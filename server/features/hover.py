@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import Encoding, code_range, split_lines, units
+from hipscope.server.features.settings_file.document import hover as of_settings
+from hipscope.server.features.settings_file.document import is_settings
 from hipscope.server.render.blocks import Block, to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel, explain_line
 from hipscope.server.session.known_profiles import Marks
-from hipscope.server.session.language_server import HipServer
+from hipscope.server.session.language_server import HipServer, path_of
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -21,6 +23,9 @@ def register(server: HipServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(ls: HipServer, params: lsp.HoverParams) -> lsp.Hover | None:
+        if is_settings(params.text_document.uri):
+            text = ls.text(path_of(params.text_document.uri) or "")
+            return of_settings(text, params.position) if text is not None else None
         marks = ls.marks(params.text_document.uri)
         formats = ls.can("text_document", "hover", "content_format") or [lsp.MarkupKind.Markdown]
         return build(marks, params.position, formats[0], ls.encoding) if marks else None

@@ -1,11 +1,14 @@
 """hipscope.toml: defaults, mistakes, and the page that documents it."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from hipscope.analysis.config import Config, config_keys, load_config
-from hipscope.analysis.config_docs import PAGE, render
+from hipscope.analysis.config_docs import PAGE, SCHEMA, render, schema
 from hipscope.analysis.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -92,3 +95,26 @@ def test_every_key_is_described() -> None:
 
 def test_the_documentation_shows_every_key_as_it_is_now() -> None:
     assert (ROOT / PAGE).read_text() == render(), f"run: python -m hipscope.analysis.config_docs > {PAGE}"
+
+
+def test_the_schema_for_toml_plugins_names_each_key_with_its_text() -> None:
+    there, now = json.loads((ROOT / SCHEMA).read_text()), json.loads(schema())
+
+    def described(of: dict[str, Any]) -> dict[str, Any]:
+        """What each version of pydantic writes alike."""
+        parts = {"": of, **of["$defs"]}
+        return {
+            f"{name}.{key}": field.get("description", "")
+            for name, part in parts.items()
+            for key, field in part["properties"].items()
+        }
+
+    assert described(there) == described(now), (
+        f"run: python -m hipscope.analysis.config_docs --schema > {SCHEMA}"
+    )
+    assert there["additionalProperties"] is False
+    Draft202012Validator.check_schema(there)
+    check = Draft202012Validator(there)
+    assert check.is_valid({"build": "make", "run": "./a", "emulator": {"threads": 2}})
+    assert not check.is_valid({"buidl": "make"})
+    assert not check.is_valid({"emulator": {"time_budget_s": -1}})

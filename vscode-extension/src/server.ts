@@ -24,6 +24,7 @@ export const DOCUMENTS = [
   { scheme: "file", language: "cuda-cpp" },
   { scheme: "file", language: "hip" },
   { scheme: "file", language: "cpp" },
+  { scheme: "file", pattern: "**/hipscope.toml" },
 ];
 
 export class Server {

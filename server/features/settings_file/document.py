@@ -1,0 +1,147 @@
+"""Diagnostics, completion and hover of a `hipscope.toml`; the texts are those of docs/configuration.md.
+
+The model that checks the settings is imported with the first such document, not before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from hipscope.server.edit.positions import split_lines
+from hipscope.server.session.language_server import HipServer, path_of
+
+NAME = "hipscope.toml"
+_TABLE = re.compile(r"^\s*\[\[?\s*([A-Za-z0-9_.-]*)")
+_KEY = re.compile(r"^(\s*)([A-Za-z0-9_.-]+)\s*=")
+_PLACE = re.compile(r"at line (\d+), column (\d+)")
+_BEGUN = re.compile(r"^\s*[A-Za-z0-9_.-]*$")
+
+
+@dataclass(frozen=True)
+class KeyPlace:
+    """A key as it stands in the text: its path, line and characters from 0."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+
+
+def register(server: HipServer) -> None:
+    """Hook completion into the server; diagnostics and hover come with those of all documents."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["["]))
+    def completion(ls: HipServer, params: lsp.CompletionParams) -> list[lsp.CompletionItem] | None:
+        text = ls.text(path_of(params.text_document.uri) or "")
+        if text is None or not is_settings(params.text_document.uri):
+            return None
+        return complete(text, params.position)
+
+
+def is_settings(uri: str) -> bool:
+    """Whether a document is a `hipscope.toml`."""
+    return Path(path_of(uri) or "").name == NAME
+
+
+def diagnose(text: str) -> list[lsp.Diagnostic]:
+    """Each mistake, on its key; on the last line where the text just ends."""
+    from hipscope.analysis.config import read_settings_text
+
+    lines, keys = split_lines(text), list(_keys(text))
+    found = []
+    for mistake in read_settings_text(text)[1]:
+        # `formulas.0` and `bench.0.file` stand at the key that they are in.
+        key = next((k for k in keys if mistake.key == k.path or mistake.key.startswith(f"{k.path}.")), None)
+        if key is not None:
+            place = _range(key.line, key.start, key.end)
+        elif (at := _PLACE.search(mistake.message)) is not None:
+            place = _range(int(at[1]) - 1, int(at[2]) - 1, int(at[2]))
+        else:
+            place = _range(_header_line(lines, mistake.key.partition(".")[0]), 0, 0)
+        found.append(
+            lsp.Diagnostic(
+                range=place,
+                message=mistake.message,
+                severity=lsp.DiagnosticSeverity.Error,
+                source="hipscope",
+                code="settings",
+            )
+        )
+    return found
+
+
+def hover(text: str, position: lsp.Position) -> lsp.Hover | None:
+    """What the key on a line means, with its default."""
+    key = next((k for k in _keys(text) if k.line == position.line), None)
+    row = _documented().get(key.path) if key is not None else None
+    if key is None or row is None:
+        return None
+    value = f"**{key.path}** {_default(row[0])}\n\n{row[1]}"
+    contents = lsp.MarkupContent(kind=lsp.MarkupKind.Markdown, value=value)
+    return lsp.Hover(contents=contents, range=_range(key.line, key.start, key.end))
+
+
+def complete(text: str, position: lsp.Position) -> list[lsp.CompletionItem]:
+    """The keys that may still stand in the table of a line, or behind `[` the tables."""
+    lines = split_lines(text)
+    before = lines[position.line][: position.character] if position.line < len(lines) else ""
+    rows = _documented()
+    if before.lstrip().startswith("[") and "]" not in before:
+        tables = dict.fromkeys(path.partition(".")[0] for path in rows if "." in path)
+        return [lsp.CompletionItem(label=name, kind=lsp.CompletionItemKind.Module) for name in tables]
+    if not _BEGUN.match(before):
+        return []
+    above = [match[1] for line in lines[: position.line] if (match := _TABLE.match(line))]
+    table = above[-1] if above else ""
+    there = {key.path for key in _keys(text) if key.line != position.line}
+    return [
+        lsp.CompletionItem(
+            label=path.rpartition(".")[2],
+            kind=lsp.CompletionItemKind.Property,
+            detail=_default(default),
+            documentation=lsp.MarkupContent(kind=lsp.MarkupKind.Markdown, value=description),
+            insert_text=f"{path.rpartition('.')[2]} = ",
+        )
+        for path, (default, description) in rows.items()
+        if path.rpartition(".")[0] == table and path not in there
+    ]
+
+
+def _documented() -> dict[str, tuple[Any, str]]:
+    from hipscope.analysis.config import config_keys
+
+    return {path: (default, description) for path, default, description in config_keys()}
+
+
+def _default(default: Any) -> str:
+    return "not set" if default is None else f"default `{json.dumps(default)}`"
+
+
+def _keys(text: str) -> Iterator[KeyPlace]:
+    """The keys of a text, those of arrays and inline tables aside. A line within a string may be taken for one."""
+    table, count = "", dict[str, int]()
+    for number, line in enumerate(split_lines(text)):
+        if (header := _TABLE.match(line)) is not None:
+            table = header[1]
+            if line.lstrip().startswith("[["):
+                count[table] = count.get(table, -1) + 1
+                table = f"{table}.{count[table]}"
+        elif (key := _KEY.match(line)) is not None:
+            path = f"{table}.{key[2]}" if table else key[2]
+            yield KeyPlace(path, number, len(key[1]), len(key[1]) + len(key[2]))
+
+
+def _header_line(lines: list[str], table: str) -> int:
+    """The line that begins a table; the first line where none does."""
+    return next((n for n, line in enumerate(lines) if (m := _TABLE.match(line)) and m[1] == table), 0)
+
+
+def _range(line: int, start: int, end: int) -> lsp.Range:
+    return lsp.Range(lsp.Position(line, start), lsp.Position(line, end))
