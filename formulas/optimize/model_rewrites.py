@@ -165,7 +165,10 @@ class ModelProposer:
         )
         if self._settings.learn and (best := outcome.best) is not None and best.ruling is not None:
             written = Rewrite(best.kernel or "", tuple(c.belief for c in best.beliefs), best.diagnosis)
-            remember(root, verified_rewrite(subject, written, best.ruling.reward))
+            try:
+                remember(root, verified_rewrite(subject, written, best.ruling.reward))
+            except OSError as error:  # the rewrite is verified all the same
+                trace.write("not kept", reason=str(error))
         cost, calls = self._budget.cost, self._budget.calls
         priced = cost is None or outcome.usage.cost is not None
         self._budget = Budget(

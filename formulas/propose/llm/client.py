@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hipscope.analysis.errors import Cancelled, HipscopeError
@@ -208,10 +208,13 @@ class ModelClient:
         started = time.monotonic()
         deadline = started + limit
         tries = 0
+        spent = Usage()
         while True:
             answer = await self._ask_once(request, news, deadline, limit)
+            spent += answer.usage
             if isinstance(answer, Answer):
-                return answer
+                return replace(answer, usage=spent)
+            answer.usage = spent
             tries += 1
             pause = (
                 answer.retry_after if answer.retry_after is not None else min(0.5 * 2**tries, _LONGEST_PAUSE)

@@ -126,8 +126,11 @@ def test_a_connection_that_breaks_in_an_answer_is_tried_again(
     serve: Serve, wire: ModuleType, client_for: ClientFor
 ) -> None:
     cut = wire.said(KERNEL).partition("= 1.0f")[0]
-    server = serve(wire.Broken(cut), wire.Reply(wire.said(KERNEL)))
-    assert answered(client_for(server)).rewrite.kernel == KERNEL
+    server = serve(wire.Broken(cut), wire.Reply(wire.said(KERNEL), sent=1000, received=200))
+    answer = answered(client_for(server))
+    assert answer.rewrite.kernel == KERNEL
+    assert answer.usage.calls == 2
+    assert answer.usage.received > 200, "what broke off was paid for, too"
     assert len(server.requests) == 2
 
 
