@@ -351,9 +351,9 @@ def _print_header(report: Report, console: Console) -> None:
     if opened or (code is None and report.source == "recorded"):
         _print_captures(report, console)
         return
-    console.print(
-        Text("The program " + ("was stopped." if code is None else f"left with exit code {code}."), "dim")
-    )
+    failed = " If its results are wrong: `hipscope check` looks for defects of its kernels." if code else ""
+    left = "was stopped." if code is None else f"left with exit code {code}.{failed}"
+    console.print(Text(f"The program {left}", "dim"))
     if report.source_note:
         console.print(Text(f"Note: {report.source_note}", "yellow"))
     for warning in report.warnings:

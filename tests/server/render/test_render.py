@@ -280,3 +280,9 @@ def test_a_line_with_ten_per_cent_of_a_kernel_is_a_finding_or_in_the_headline(
     assert head == (", and beside them:" if found else ". Where the time goes:")
     assert rest.startswith("  30 % of transpose is line 4: divides exactly, a dozen; waits for the LDS\n")
     assert "9.0 % of" not in rest
+
+
+def test_a_program_that_fails_is_told_what_looks_for_defects(report: Report) -> None:
+    failed = replace(report, program=replace(report.program, exit_code=1))
+    assert "left with exit code 1. If its results are wrong: `hipscope check`" in printed(failed)
+    assert "hipscope check" not in printed(report)
