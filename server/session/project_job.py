@@ -41,6 +41,7 @@ PREPARING = "preparing"
 """The key of the job that prepares rewrites: there is one for all projects."""
 
 _MAIN = re.compile(r"\bmain\s*\(")
+_PLACE = re.compile(r"(?P<path>/[^:\n]+(?::\d+){0,2}): (?=[^\n]+\Z)")
 _LINES_SHOWN = 3  # of what a program printed last
 _LONGEST_SHOWN = 200  # characters of such a line
 
@@ -184,8 +185,8 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
     )
     known = ls.store.fail(str(key), problems, map(str, settings_files(key, ls.folders())))
     await show(ls, key)
-    line = f"hipscope: {details.message}" + (f" ({details.hint})" if details.hint else "")
-    ls.status("error", details.message)
+    line = f"hipscope: {reason_first(details.message, details.hint)}"
+    ls.status("error", reason_first(details.message, None))
     if details.output:
         ls.log(f"{line}\n{details.output}")
     if asked or (not problems and known.told != line):
@@ -195,6 +196,14 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
             ls.tell(line, lsp.MessageType.Error)
         known.told = line
     return {"status": "failed", "message": details.message, "hint": details.hint}
+
+
+def reason_first(message: str, hint: str | None) -> str:
+    """What went wrong and what to do, with the place behind it: an editor cuts long messages at their end."""
+    place = _PLACE.match(message)
+    reason = message[place.end() :] if place is not None else message
+    line = reason + (f" ({hint})" if hint else "")
+    return f"{line}: {place['path']}" if place is not None else line
 
 
 def tell_program_failed(

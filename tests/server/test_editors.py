@@ -128,3 +128,24 @@ def test_the_settings_for_helix_start_the_server_for_hip_files(tmp_path: Path) -
     assert settings["language-server"]["hipscope"] == {"command": "hipscope", "args": ["lsp"]}
     hip = next(language for language in settings["language"] if "hip" in language.get("file-types", ()))
     assert "hipscope" in hip["language-servers"]
+
+
+@pytest.mark.skipif(shutil.which("emacs") is None, reason="Emacs is not installed")
+def test_the_emacs_package_draws_heat_and_has_kernels_machine_code_and_arguments(tmp_path: Path) -> None:
+    packages = "(progn (require 'package) (package-initialize))"
+    probe = ["emacs", "--batch", "--eval", packages, "--eval", "(require 'eglot)"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
+        pytest.skip("eglot is not installed")
+    folder = str(HERE.parents[1] / "editors" / "emacs")
+    script = str(HERE / "emacs_package.el")
+    editor = ["emacs", "--batch", "--eval", packages, "--directory", folder, "--load", script]
+    seen = run(editor, tmp_path, PROGRAM + "// isa\n")
+    assert seen["mode"] == "hip-mode"
+    assert seen["heat"] == ["3  20 % global memory hipscope-hot", "4  60 % LDS hipscope-hottest"]
+    assert seen["kernels"] == "transpose  37.0 us · 100 % · LDS bound\n"
+    assert seen["isa"].splitlines() == [
+        "; transpose: share of modelled cycles",
+        " 50 %  ds_read_b32 v0  ; line 3",
+        " 50 %  ds_read_b32 v1  ; line 4",
+    ]
+    assert seen["first"] == "// hipscope: run 64"
