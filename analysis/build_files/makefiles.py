@@ -216,7 +216,7 @@ class _Makefile:
     def by_choice(self) -> tuple[list[MadeProgram], str | None]:
         """The same with what it lets one choose set for AMD's GPUs."""
         found: list[MadeProgram] = []
-        for more in _choices(self._text, _uses_mpi(self._directory)):
+        for more in _choices(self._text, self.database, _uses_mpi(self._directory)):
             found += self._programs({**self._variables, **more})[0]
             if any(one.for_gpus and not one.lacks for one in found):
                 break
@@ -347,7 +347,7 @@ def _sets(line: str, names: Iterable[str]) -> bool:
     return match is not None and match[1] in names
 
 
-def _choices(text: str, mpi: bool) -> Iterator[dict[str, str]]:
+def _choices(text: str, database: str, mpi: bool) -> Iterator[dict[str, str]]:
     """What to set so that a Makefile takes its way for AMD's GPUs, where it asks for a variable's value."""
     for name, value in _CHOICE.findall(text):
         if _FOR_AMD.search(value) or (
@@ -358,9 +358,9 @@ def _choices(text: str, mpi: bool) -> Iterator[dict[str, str]]:
         if _FOR_AMD.search(name) and "PATH" not in name:
             yield {name: "1"}
     # A compiler that is not there: hipcc may take its place, below the wrapper for MPI where that is used.
-    named = {
-        name: value for name, value in _ASSIGNED.findall(text) if _COMPILERS.match(value) or value == "CC"
-    }
+    values = dict(_ASSIGNED.findall(database))  # a Makefile may name several, and take one
+    named = {name: values.get(name, value) for name, value in _ASSIGNED.findall(text)}
+    named = {name: value for name, value in named.items() if _COMPILERS.match(value) or value == "CC"}
     absent = {name: value for name, value in named.items() if _is_absent(value)}
     wrapped = {
         name: "mpicxx" for name, value in absent.items() if mpi and (value == "CC" or _FOR_MPI.match(value))

@@ -245,6 +245,10 @@ def test_a_directory_without_hip_is_said_to_have_none(tmp_path: Path) -> None:
             "CXX = CC\napp: main.o k.o\n\t$(CXX) $^ -o $@\nk.o: k.cpp\n\thipcc -c $<\n%.o: %.cpp\n\t$(CXX) -c $<\n",
             "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
         ),
+        (
+            "C = 1\nifeq ($(C),1)\nCXX = CC\nelse\nCXX = g++\nendif\napp: main.cpp\n\t$(CXX) -x hip $< -o $@\n",
+            "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
+        ),
     ],
 )
 def test_the_wrapper_for_mpi_calls_hipcc(
