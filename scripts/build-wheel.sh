@@ -1,13 +1,17 @@
 #!/bin/sh
 # Usage: scripts/build-wheel.sh [FOLDER]
 # The source distribution and, from it, the wheel in FOLDER (dist). Takes the set-up's .venv for its tools; pip builds the
-# wheel in an environment of its own. The wheel's name says for which systems it is: the oldest C library that it runs with.
+# wheel in an environment of its own. Its native parts are compiled by zig for an old C library, so that the wheel runs on
+# every Linux since 2018; a part that asks for a newer version of it is refused. HIPSCOPE_WHEEL_CXX names another compiler:
+# then the wheel's name says how new the C library must be.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-dist}" && cd "${1:-dist}" && pwd)
 python=$PWD/.venv/bin/python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+oldest=2.28
+zig=ziglang==0.17.1
 
 say() { printf 'hipscope: %s\n' "$*" >&2; }
 
@@ -17,9 +21,31 @@ from scikit_build_core.build import build_sdist
 build_sdist(sys.argv[1])
 ' "$work" </dev/null >"$work/sdist.log" 2>&1 || { cat "$work/sdist.log" >&2; exit 4; }
 source=$(ls "$work"/*.tar.gz)
+if [ -n "${HIPSCOPE_WHEEL_CXX:-}" ]; then
+    export CXX="$HIPSCOPE_WHEEL_CXX"
+else
+    say "installing zig, whose compiler knows old C libraries (0.1 GB to download)"
+    "$python" -m pip install -q --disable-pip-version-check --target "$work/tools" \
+        "$zig" </dev/null >"$work/zig.log" 2>&1 || { cat "$work/zig.log" >&2; exit 4; }
+    export HIPSCOPE_ZIG="$work/tools/ziglang/zig" CXX="$PWD/scripts/old-glibc-c++"
+    export ZIG_GLOBAL_CACHE_DIR="$work/zig" ZIG_LOCAL_CACHE_DIR="$work/zig"
+    # Never the system's folder of headers, which are those of its own C library: the few that are needed lie beside it.
+    mkdir "$work/include"
+    for header in $(printf '#include <zstd.h>\n' | c++ -E -x c++ - | sed -n 's/^# [0-9]* "\(.*zstd[^"]*\)".*/\1/p' | sort -u); do
+        ln -s "$header" "$work/include"
+    done
+    hsa=$(printf '#include <hsa/hsa_api_trace.h>\n' | c++ -E -x c++ - 2>/dev/null |
+        sed -n 's|^# [0-9]* "\(.*/hsa\)/hsa_api_trace.h".*|\1|p' | head -n 1)
+    [ -z "$hsa" ] || ln -s "$hsa" "$work/include/hsa"
+    found="-DHIPSCOPE_ZSTD_INCLUDE=$work/include -DHIPSCOPE_ZSTD_LIBRARY=$(c++ -print-file-name=libzstd.a)"
+    export CMAKE_ARGS="${CMAKE_ARGS:-} $found ${hsa:+-DHIPSCOPE_HSA_INCLUDE=$work/include}"
+fi
 say "compiling the wheel from $(basename "$source") (about ten minutes on two cores without ccache)"
 "$python" -m pip wheel -q --disable-pip-version-check --no-deps -w "$work" "$source" </dev/null >"$work/wheel.log" 2>&1 ||
     { cat "$work/wheel.log" >&2; exit 4; }
+if [ -z "${HIPSCOPE_WHEEL_CXX:-}" ]; then
+    "$python" scripts/needed_glibc.py "$oldest" "$work"/*.whl || exit 4
+fi
 rm -f "$folder"/hipscope-*.whl "$folder"/hipscope-*.tar.gz
 # Nothing has to be copied into the wheel, so it is only renamed; where auditwheel does not run, it keeps `linux`.
 if PATH=$PWD/.venv/bin:$PATH "$python" -m auditwheel repair -w "$work/renamed" "$work"/*.whl >"$work/repair.log" 2>&1; then

@@ -2,6 +2,7 @@
 #include "engine/raw_output.hpp"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -166,7 +167,7 @@ void RawOutput::add(const DispatchRecord& record, const TimingConstants* constan
     triple(json, "grid", p.launch.grid);
     triple(json, "workgroup", p.launch.workgroup);
     json.field("dynamic_lds", p.launch.dynamic_lds);
-    json.field("process", static_cast<std::uint64_t>(getpid())).field("thread", static_cast<std::uint64_t>(gettid()));
+    json.field("process", static_cast<std::uint64_t>(getpid())).field("thread", static_cast<std::uint64_t>(syscall(SYS_gettid)));
     if (profiled) json.field("start_ns", record.start_ns).field("end_ns", record.start_ns + result.time_ns);
     else json.key("start_ns").null().key("end_ns").null();
     json.field("profiled", profiled).field("scalars", record.scalars).field("instructions", result.instructions).field("waves", p.waves()).field("wall_ms", result.wall_ms).field("cpu_ms", result.cpu_ms);
