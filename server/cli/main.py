@@ -21,6 +21,7 @@ from hipscope.server.cli import (
     doctor,
     emulate,
     emulator,
+    history,
     init,
     llm,
     lsp,
@@ -87,7 +88,7 @@ def main() -> None:
 
 
 for command in (
-    init, profile, show, compare, check, resources, optimize, validate, restore, prompt, consent, llm, allow, emulate,
-    emulator, doctor, cache, lsp, mcp, man,
+    init, profile, show, compare, history, check, resources, optimize, validate, restore, prompt, consent, llm, allow,
+    emulate, emulator, doctor, cache, lsp, mcp, man,
 ):  # fmt: skip
     command.add(app)

@@ -1,0 +1,162 @@
+"""The database of a project's history: one row for each kernel of a profile and for each attempt at a rewrite.
+
+The oldest entries go when there are more than MOST. Several processes may write: SQLite locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hipscope.analysis.errors import HipscopeError, UsageError
+from hipscope.analysis.system.directories import state_directory
+from hipscope.analysis.system.process import run_process
+
+MOST = 2000
+"""Entries of a project: profiles and optimizations."""
+_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One report: when it was made, of which commit, on what, and where it lies; `inputs` is a digest of all inputs."""
+
+    time: str
+    commit_id: str
+    dirty: bool
+    device: str
+    provenance: str
+    inputs: str
+    report: str
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A kernel of a profile."""
+
+    kernel: str
+    mangled: str
+    time_ns: float | None
+    time_ns_low: float | None
+    time_ns_high: float | None
+    share: float | None
+    bound: str
+    vgprs: int | None
+    spills: int | None
+    occupancy: float | None
+
+
+@dataclass(frozen=True)
+class AttemptRow:
+    """A rewrite that was tried on a kernel, and what came of it."""
+
+    kernel: str
+    formula: str
+    title: str
+    outcome: str
+    reason: str
+    speedup: float | None
+
+
+_TYPES = {"float | None": "REAL", "int | None": "INTEGER", "bool": "INTEGER", "str": "TEXT"}
+
+
+def add(project: Path, entry: HistoryEntry, rows: Sequence[KernelRow] | Sequence[AttemptRow]) -> bool:
+    """Add a report with its rows; False when this very entry is there already. Raises HipscopeError."""
+    with _opened(project) as database:
+        known = database.execute(
+            "SELECT 1 FROM entries WHERE report = ? AND time = ? AND inputs = ?",
+            (entry.report, entry.time, entry.inputs),
+        ).fetchone()
+        if known is not None:
+            return False
+        names = ", ".join(f.name for f in fields(HistoryEntry))
+        number = database.execute(
+            f"INSERT INTO entries ({names}) VALUES ({_marks(HistoryEntry)})", astuple(entry)
+        ).lastrowid
+        for row in rows:
+            table = _TABLES[type(row)]
+            names = ", ".join(f.name for f in fields(row))
+            database.execute(
+                f"INSERT INTO {table} (entry, {names}) VALUES (?, {_marks(type(row))})",
+                (number, *astuple(row)),
+            )
+        database.execute(
+            "DELETE FROM entries WHERE id NOT IN (SELECT id FROM entries ORDER BY time DESC, id DESC LIMIT ?)",
+            (MOST,),
+        )
+        return True
+
+
+def kernel_rows(project: Path) -> list[tuple[HistoryEntry, KernelRow]]:
+    """The kernels of all profiles, oldest first."""
+    return [(HistoryEntry(*row[:7]), KernelRow(*row[7:])) for row in _joined(project, KernelRow)]
+
+
+def attempt_rows(project: Path) -> list[tuple[HistoryEntry, AttemptRow]]:
+    """All attempts, oldest first."""
+    return [(HistoryEntry(*row[:7]), AttemptRow(*row[7:])) for row in _joined(project, AttemptRow)]
+
+
+def commit_of(folder: Path) -> tuple[str, bool]:
+    """The commit that a folder's repository is at, and whether files differ from it; "" without a repository."""
+    try:
+        head = run_process(["git", "rev-parse", "--short=12", "HEAD"], timeout=_SECONDS, cwd=folder)
+        if head.returncode != 0:
+            return "", False
+        state = run_process(["git", "status", "--porcelain", "-uno", "--", "."], timeout=_SECONDS, cwd=folder)
+    except HipscopeError:
+        return "", False
+    return head.stdout.decode("ascii", "replace").strip(), bool(state.stdout.strip())
+
+
+_TABLES: Mapping[type, str] = {KernelRow: "kernels", AttemptRow: "attempts"}
+
+
+def _joined(project: Path, kind: type) -> list[tuple[Any, ...]]:
+    with _opened(project) as database:
+        wanted = [f"e.{f.name}" for f in fields(HistoryEntry)] + [f"r.{f.name}" for f in fields(kind)]
+        return database.execute(
+            f"SELECT {', '.join(wanted)} FROM entries e JOIN {_TABLES[kind]} r ON r.entry = e.id "
+            "ORDER BY e.time, e.id, r.rowid"
+        ).fetchall()
+
+
+@contextlib.contextmanager
+def _opened(project: Path) -> Iterator[sqlite3.Connection]:
+    real = project.resolve()
+    folder = state_directory() / "history"
+    path = folder / f"{hashlib.sha256(os.fsencode(real)).hexdigest()[:32]}.sqlite"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(path, timeout=_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise UsageError(f"the history of {project} cannot be kept in {folder}: {error}") from None
+    try:
+        with database:
+            database.execute("PRAGMA foreign_keys = ON")
+            columns = ", ".join(f"{f.name} {_TYPES[str(f.type)]}" for f in fields(HistoryEntry))
+            database.execute(f"CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, {columns})")
+            for kind, table in _TABLES.items():
+                columns = ", ".join(f"{f.name} {_TYPES[str(f.type)]}" for f in fields(kind))
+                database.execute(
+                    f"CREATE TABLE IF NOT EXISTS {table} (entry INTEGER REFERENCES entries(id) ON DELETE CASCADE, "
+                    f"{columns})"
+                )
+            yield database
+    except sqlite3.Error as error:
+        raise UsageError(
+            f"{path}: the history cannot be read or written: {error}", "move that file away"
+        ) from None
+    finally:
+        database.close()
+
+
+def _marks(kind: type) -> str:
+    return ", ".join("?" * len(fields(kind)))

@@ -1,0 +1,142 @@
+"""`hipscope history` and `hipscope attempts`: saved reports by commit, and what was tried on kernels."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hipscope.server.console.options import named_path
+from hipscope.server.console.terminal import failures_reported, text_console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hipscope.analysis.history.store import AttemptRow, HistoryEntry, KernelRow
+
+_BAR = 24
+
+Project = Annotated[
+    Path, typer.Option("--project", parser=named_path, metavar="DIR", help="The project's folder.")
+]
+KernelOption = Annotated[
+    str | None, typer.Argument(metavar="[KERNEL]", help="Only this kernel.", show_default=False)
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Add the subcommands."""
+    app.command()(history)
+    app.command()(attempts)
+
+
+def history(
+    kernel: KernelOption = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--add",
+            parser=named_path,
+            metavar="REPORT",
+            help="Add a saved report of profile or optimize (-o) at the commit that is checked out.",
+            show_default=False,
+        ),
+    ] = None,
+    project: Project = Path(),
+) -> None:
+    """Show the time of a project's kernels by commit, from the saved reports that were added with --add."""
+    with failures_reported():
+        from hipscope.analysis.history import store
+
+        for report in reports or ():
+            _add(project, report)
+        rows = [(e, r) for e, r in store.kernel_rows(project) if _is(kernel, r.kernel, r.mangled)]
+        if rows:
+            _draw(rows)
+        elif not reports:
+            sys.stdout.write(
+                f"no profile of {project.resolve()} was added: hipscope history --add run.json\n"
+            )
+
+
+def attempts(kernel: KernelOption = None, project: Project = Path()) -> None:
+    """Show what was tried on a project's kernels, what it gained and why it was refused."""
+    with failures_reported():
+        from hipscope.analysis.history import store
+
+        rows = [(e, r) for e, r in store.attempt_rows(project) if _is(kernel, r.kernel, "")]
+        if rows:
+            _draw_attempts(rows)
+        else:
+            sys.stdout.write(
+                f"no attempt of {project.resolve()} was added: hipscope history --add optimize.json\n"
+            )
+
+
+def _is(wanted: str | None, name: str, mangled: str) -> bool:
+    from hipscope.analysis.source.kernel_definitions import base_name
+
+    return wanted is None or wanted in (name, mangled, base_name(name))
+
+
+def _add(project: Path, path: Path) -> None:
+    """Add one saved report. Raises HipscopeError."""
+    from hipscope.analysis.errors import UsageError
+    from hipscope.analysis.history import store
+    from hipscope.analysis.run import Run
+    from hipscope.server.jobs.opening import OpenRequest, open_report
+    from hipscope.server.reports.history_writer import history_rows
+
+    report = open_report(OpenRequest((path,), (project,)), Run()).report
+    found = history_rows(report, path, store.commit_of(project))
+    if found is None:
+        raise UsageError(f"{path}: not a saved profile or optimization", "save one with -o run.json")
+    if not store.add(project, *found):
+        sys.stderr.write(f"{path} is there already\n")
+
+
+def _draw(rows: Sequence[tuple[HistoryEntry, KernelRow]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from hipscope.server.render.words import bar, duration, interval
+
+    console = text_console(sys.stdout, None)
+    for mangled in dict.fromkeys(row.mangled for _, row in rows):
+        own = [(entry, row) for entry, row in rows if row.mangled == mangled]
+        longest = max((row.time_ns or 0.0 for _, row in own), default=0.0)
+        table = Table(
+            box=None, pad_edge=False, padding=(0, 2), title=Text(own[0][1].kernel), title_justify="left"
+        )
+        for name in ("commit", "when", "time", "", "kind", "VGPRs"):
+            table.add_column(name, justify="right" if name in ("time", "VGPRs") else "left")
+        for entry, row in own:
+            table.add_row(
+                Text(_commit(entry)),
+                entry.time[:16].replace("T", " "),
+                duration(row.time_ns) + interval(row.time_ns_low, row.time_ns_high),
+                bar((row.time_ns or 0.0) / longest if longest else 0.0, _BAR),
+                f"{entry.provenance}, {entry.device}",
+                "" if row.vgprs is None else str(row.vgprs),
+            )
+        console.print(table)
+
+
+def _draw_attempts(rows: Sequence[tuple[HistoryEntry, AttemptRow]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2))
+    for name in ("commit", "kernel", "tried", "outcome", "gain", "why"):
+        table.add_column(name)
+    for entry, row in rows:
+        gain = "" if row.speedup is None else f"{row.speedup:.2f}x"
+        cells = (_commit(entry), row.kernel, row.title or row.formula, row.outcome, gain, row.reason)
+        table.add_row(*map(Text, cells))
+    text_console(sys.stdout, None).print(table)
+
+
+def _commit(entry: HistoryEntry) -> str:
+    return (entry.commit_id or "no commit") + ("+" if entry.dirty else "")
