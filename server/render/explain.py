@@ -5,7 +5,7 @@ Says only what the report holds. Every number has its unit, and every time its p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hipscope.server.render.blocks import Block, Heading, Table, literal
 from hipscope.server.render.formula_pages import formula_page
@@ -162,10 +162,12 @@ def _what_helps(finding: Finding) -> list[Block]:
 
 
 def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
-    """One kernel: time, roofline, occupancy and its limiter, resources, counters, and where it all comes from."""
+    """One kernel: its findings, then what binds it, time, roofline, occupancy, resources, counters, where from."""
     blocks: list[Block] = [Heading(literal(kernel.name))]
     if stale:
         blocks.append(_STALE)
+    found = [f for f in report.findings if kernel.mangled in f.mangled_names]
+    blocks += [finding_sentence(report, f) for f in found[:_MOST_FINDINGS]]
     rows = [
         (
             "time",
@@ -180,6 +182,8 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     if bound := bound_words(kernel.bound):
         rows.append(("limited by", bound))
         rows += decision_rows(report.provenance, kernel.roofline)
+    if units := busy_words(kernel.busy):
+        rows.append(("busiest units", units))
     diagnosis = report.diagnosis(kernel)
     rows += (
         roofline_rows(kernel.roofline) + occupancy_rows(kernel.occupancy) + resource_rows(kernel.resources)
@@ -240,7 +244,8 @@ def roofline_rows(roofline: Roofline) -> list[tuple[str, str]]:
     """The kernel's place under the roof, as far as it is known: work per byte, then each ceiling, the closest first."""
     rows = []
     if roofline.intensity is not None:
-        rows.append(("arithmetic intensity", f"{roofline.intensity:.2f} flop/B"))
+        ridge = f", the ridge is at {roofline.ridge:.1f}" if roofline.ridge is not None else ""
+        rows.append(("arithmetic intensity", f"{roofline.intensity:.2f} flop/B{ridge}"))
     if not roofline.ceilings:
         return rows + _peak_rows(roofline)
     order = sorted(roofline.ceilings, key=lambda r: -(r.fraction or 0.0))
@@ -257,8 +262,13 @@ _CEILINGS = {
     "lds": "LDS",
     "issue": "instructions",
     "valu": "vector instructions",
+    "vmem": "memory units",
+    "atomic": "atomics",
 }
 _SHOWN_CEILINGS = 5
+_SHOWN_UNITS = 3
+_NO_UNITS = frozenset({"launch", "round_trip"})  # what any launch takes, not a part of the GPU
+_MOST_FINDINGS = 3
 
 
 def _reach_text(reach: Reach) -> str:
@@ -329,6 +339,15 @@ def resource_rows(resources: Resources) -> list[tuple[str, str]]:
 def evidence_values(evidence: Evidence) -> tuple[str, str]:
     """Value and ideal of one piece of evidence, with the unit."""
     return _number(evidence.value, evidence.unit), _number(evidence.ideal, evidence.unit)
+
+
+def busy_words(busy: Mapping[str, float]) -> str:
+    """`LDS 94 % busy · memory 30 %`: the units that were busy the longest; empty where that is not known."""
+    order = sorted(
+        (unit for unit in busy if busy[unit] > 0 and unit not in _NO_UNITS), key=lambda unit: -busy[unit]
+    )[:_SHOWN_UNITS]
+    words = [f"{_CEILINGS.get(unit, reason(unit))} {percent(busy[unit])}" for unit in order]
+    return " · ".join([f"{words[0]} busy", *words[1:]]) if words else ""
 
 
 def bound_words(bound: str | None) -> str:

@@ -347,3 +347,14 @@ def hover_text(marks: Marks, line: int, character: int) -> str:
 
 def line_range(line: int) -> lsp.Range:
     return lsp.Range(lsp.Position(line, 2), lsp.Position(line, 4))
+
+
+def test_a_kernels_hover_begins_with_its_findings_and_says_what_binds_it(marks: Marks) -> None:
+    finding = marks.report.findings[0]
+    kernel = next(k for k in marks.report.kernels if k.mangled in finding.mangled_names)
+    kernel = replace(kernel, busy={"hbm": 0.3, "lds": 0.94, "launch": 0.99, "valu": 0.0})
+    text = to_plain(explain_kernel(marks.report, kernel, stale=False))
+    assert finding.message in text
+    assert text.index(finding.message) < text.index("share of GPU time  ")
+    assert "LDS 94 % busy · memory 30 %" in text
+    assert "flop/B, the ridge is at 30.8" in text
