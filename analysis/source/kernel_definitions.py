@@ -25,7 +25,7 @@ def definition_line(lines: Sequence[bytes], kernel: str, before: int) -> int | N
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)
 def base_name(signature: str) -> str:
     """The identifier in a demangled name: `void ns::scale<float>(float*, int)` -> `scale`."""
     outside: list[str] = []
@@ -64,8 +64,18 @@ def instance_name(signature: str) -> str:
 def signature_without_result(signature: str) -> str:
     """`void ns::scale<float>(float*, int)` -> `scale<float>(float*, int)`."""
     name = base_name(signature)
-    found = re.search(rf"\b{re.escape(name)}(?=[<(]|$)", signature)
-    return signature[found.start() :] if found is not None else signature
+    at = signature.find(name)
+    while at >= 0:  # no pattern: there are thousands of names, and each would have one of its own
+        end = at + len(name)
+        begins = _is_word(signature[at - 1 : at]) != _is_word(name[:1])
+        if begins and signature[end : end + 1] in ("", "<", "("):
+            return signature[at:]
+        at = signature.find(name, at + 1)
+    return signature
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def split_arguments(text: str) -> list[str]:

@@ -61,7 +61,7 @@ def build(marks: Marks, uri: str, encoding: Encoding, kept: Kept | None = None) 
     A stale kernel has a single one, to profile again. The hover shows what a partial profile leaves out. Those of
     kernels that are where they were come from what is `kept` of the same report, and are kept there.
     """
-    lines = split_lines(marks.current)
+    lines = marks.current_lines
     lenses = []
     found = frozenset().union(*(finding.mangled_names for finding in marks.report.findings))
     before = kept.lenses if kept is not None else {}

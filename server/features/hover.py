@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import Encoding, code_range, split_lines, units
+from hipscope.server.edit.positions import Encoding, code_range, units
 from hipscope.server.features.settings_file.document import hover as of_settings
 from hipscope.server.features.settings_file.document import is_settings
 from hipscope.server.render.blocks import Block, to_markdown, to_plain
@@ -33,14 +33,14 @@ def register(server: HipServer) -> None:
 
 def build(marks: Marks, position: lsp.Position, kind: lsp.MarkupKind, encoding: Encoding) -> lsp.Hover | None:
     """The hover at a position: of the kernel whose name stands there, else of the line, else None."""
-    lines = split_lines(marks.current)
+    lines = marks.current_lines
     if position.line >= len(lines):
         return None
     line = lines[position.line]
     if (found := _kernel_at(marks, line, position, encoding)) is not None:
         return _hover(*found, kind)
     number = position.line + 1
-    rows = next((rows for n, _, rows in marks.hot_lines if n == number), [])
+    rows = next((rows for _, _, rows in marks.hot_lines_of(number, number)), [])
     findings = [f for f in marks.report.findings_in(marks.file) if marks.lines.to_new(f.line) == number]
     told = [f for f in marks.report.told_in(marks.file) if marks.lines.to_new(f.line) == number]
     if not rows and not findings:
@@ -55,7 +55,7 @@ def _kernel_at(
         start, end = units(line[: word.start()], encoding), units(line[: word.end()], encoding)
         if not start <= position.character <= end:
             continue
-        kernels = [k for k in marks.report.kernels if k.base_name == word.group()]
+        kernels = marks.report.kernels_called(word.group())
         if kernels:
             span = lsp.Range(
                 start=lsp.Position(line=position.line, character=start),

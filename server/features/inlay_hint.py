@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import Encoding, code_range, split_lines
+from hipscope.server.edit.positions import Encoding, code_range
 from hipscope.server.render.blocks import to_markdown
 from hipscope.server.render.explain import explain_line
 from hipscope.server.render.words import percent, reason
@@ -26,11 +26,9 @@ def register(server: HipServer) -> None:
 
 def build(marks: Marks, span: lsp.Range, settings: EditorSettings, encoding: Encoding) -> list[lsp.InlayHint]:
     """The hints inside a range of lines, for lines with at least the set share of GPU time."""
-    lines = split_lines(marks.current)
+    lines = marks.current_lines
     hints = []
-    for number, share, rows in marks.hot_lines:
-        if not span.start.line <= number - 1 <= span.end.line:
-            continue
+    for number, share, rows in marks.hot_lines_of(span.start.line + 1, span.end.line + 1):
         if share is None or share < settings.minimum_share:
             continue
         kernel, row = hottest(rows)

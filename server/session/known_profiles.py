@@ -10,6 +10,7 @@ import dataclasses
 import os
 import re
 import tomllib
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any, Protocol
 from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.places import place_of
-from hipscope.server.edit.positions import LineMap, digest
+from hipscope.server.edit.positions import LineMap, digest, split_lines
 from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
 
@@ -175,6 +176,17 @@ class Marks:
             now = self.lines.to_new(place.line) or self._near(place.line)
             if now is not None:
                 yield kernel, now
+
+    @cached_property
+    def current_lines(self) -> Sequence[str]:
+        """The lines of the text as it is now."""
+        return split_lines(self.current)
+
+    def hot_lines_of(self, first: int, last: int) -> Sequence[HotLine]:
+        """Those of the lines from `first` to `last`."""
+        begin = bisect_left(self.hot_lines, first, key=lambda hot: hot.number)
+        end = bisect_right(self.hot_lines, last, key=lambda hot: hot.number)
+        return self.hot_lines[begin:end]
 
     @cached_property
     def hot_lines(self) -> Sequence[HotLine]:

@@ -554,6 +554,17 @@ class Report:
     def _by_name(self) -> Mapping[str, Kernel]:
         return {name: k for k in reversed(self.kernels) for name in (k.name, k.mangled)}
 
+    def kernels_called(self, name: str) -> Sequence[Kernel]:
+        """The kernels of that identifier, as it stands in the source."""
+        return self._by_base_name.get(name, ())
+
+    @cached_property
+    def _by_base_name(self) -> Mapping[str, Sequence[Kernel]]:
+        found: dict[str, list[Kernel]] = {}
+        for kernel in self.kernels:
+            found.setdefault(kernel.base_name, []).append(kernel)
+        return found
+
     def kernels_in(self, file: str) -> Iterator[tuple[Kernel, Definition]]:
         """The kernels defined in that file, and where."""
         yield from self._by_file.get(file, ())
@@ -623,8 +634,12 @@ class Report:
 
     def short_name(self, kernel: Kernel) -> str:
         """As short as tells it from the other kernels: `axpy`, `axpy<float>`, `axpy(float*, int)`."""
-        known = _forms_of(tuple(k.name for k in self.kernels))
-        return next((form(kernel.name) for form, names in known if names[form(kernel.name)] < 2), kernel.name)
+        found = ((shown, names) for form, names in self._forms for shown in [form(kernel.name)])
+        return next((shown for shown, names in found if names[shown] < 2), kernel.name)
+
+    @cached_property
+    def _forms(self) -> tuple[tuple[Callable[[str], str], Counter[str]], ...]:
+        return _forms_of(tuple(k.name for k in self.kernels))
 
     def gpu_share(self, finding: Finding) -> float | None:
         """The part of all GPU time that a finding has at stake; None when the kernel's part is not known."""
