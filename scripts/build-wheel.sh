@@ -1,9 +1,9 @@
 #!/bin/sh
 # Usage: scripts/build-wheel.sh [FOLDER]
 # The source distribution and, from it, the wheel in FOLDER (dist). Takes the set-up's .venv for its tools; pip builds the
-# wheel in an environment of its own. Its native parts are compiled by zig for an old C library, so that the wheel runs on
-# every Linux since 2018; a part that asks for a newer version of it is refused. HIPSCOPE_WHEEL_CXX names another compiler:
-# then the wheel's name says how new the C library must be.
+# wheel in an environment of its own. The wheel's name says for which systems it is: the oldest C library that it runs with.
+# With HIPSCOPE_WHEEL_OLD=1 its native parts are compiled by zig for one of 2018, and a part that asks for a newer one is
+# refused. Such a wheel runs on Debian 11 and Ubuntu 22.04, but its emulator is many times slower (docs/debugging.md).
 set -eu
 cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-dist}" && cd "${1:-dist}" && pwd)
@@ -21,9 +21,7 @@ from scikit_build_core.build import build_sdist
 build_sdist(sys.argv[1])
 ' "$work" </dev/null >"$work/sdist.log" 2>&1 || { cat "$work/sdist.log" >&2; exit 4; }
 source=$(ls "$work"/*.tar.gz)
-if [ -n "${HIPSCOPE_WHEEL_CXX:-}" ]; then
-    export CXX="$HIPSCOPE_WHEEL_CXX"
-else
+if [ -n "${HIPSCOPE_WHEEL_OLD:-}" ]; then
     say "installing zig, whose compiler knows old C libraries (0.1 GB to download)"
     "$python" -m pip install -q --disable-pip-version-check --target "$work/tools" \
         "$zig" </dev/null >"$work/zig.log" 2>&1 || { cat "$work/zig.log" >&2; exit 4; }
@@ -43,7 +41,7 @@ fi
 say "compiling the wheel from $(basename "$source") (about ten minutes on two cores without ccache)"
 "$python" -m pip wheel -q --disable-pip-version-check --no-deps -w "$work" "$source" </dev/null >"$work/wheel.log" 2>&1 ||
     { cat "$work/wheel.log" >&2; exit 4; }
-if [ -z "${HIPSCOPE_WHEEL_CXX:-}" ]; then
+if [ -n "${HIPSCOPE_WHEEL_OLD:-}" ]; then
     "$python" scripts/needed_glibc.py "$oldest" "$work"/*.whl || exit 4
 fi
 rm -f "$folder"/hipscope-*.whl "$folder"/hipscope-*.tar.gz
