@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hipscope.analysis.history.store import AttemptRow, HistoryEntry, KernelRow
 
-_BAR = 24
+_BAR = 16
 
 Project = Annotated[
     Path, typer.Option("--project", parser=named_path, metavar="DIR", help="The project's folder.")
@@ -108,10 +108,10 @@ def _draw(rows: Sequence[tuple[HistoryEntry, KernelRow]]) -> None:
         own = [(entry, row) for entry, row in rows if row.mangled == mangled]
         longest = max((row.time_ns or 0.0 for _, row in own), default=0.0)
         table = Table(
-            box=None, pad_edge=False, padding=(0, 2), title=Text(own[0][1].kernel), title_justify="left"
+            box=None, pad_edge=False, padding=(0, 1), title=Text(own[0][1].kernel), title_justify="left"
         )
         for name in ("commit", "when", "time", "", "kind", "VGPRs"):
-            table.add_column(name, justify="right" if name in ("time", "VGPRs") else "left")
+            table.add_column(name, justify="right" if name in ("time", "VGPRs") else "left", no_wrap=True)
         for entry, row in own:
             table.add_row(
                 Text(_commit(entry)),
