@@ -3,7 +3,7 @@
 # The source distribution and, from it, the wheel in FOLDER (dist). Takes the set-up's .venv for its tools; pip builds the
 # wheel in an environment of its own. The wheel's name says for which systems it is: the oldest C library that it runs with.
 # With HIPSCOPE_WHEEL_OLD=1 its native parts are compiled by zig for one of 2018, and a part that asks for a newer one is
-# refused. Such a wheel runs on Debian 11 and Ubuntu 22.04, but its emulator is many times slower (docs/debugging.md).
+# refused. Such a wheel runs on Debian 11 and Ubuntu 22.04, but its emulator is slower (docs/debugging.md).
 set -eu
 cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-dist}" && cd "${1:-dist}" && pwd)
