@@ -433,7 +433,8 @@ async def test_the_kernel_under_the_cursor_is_the_one_to_optimize(client: Editor
 async def test_a_text_that_changed_during_the_proof_is_left_alone(client: Editor, tmp_path: Path) -> None:
     client.open(PROGRAM + f"// worker: until {tmp_path / 'typed'}\n")
     job = asyncio.create_task(client.run(OPTIMIZE))
-    await until(lambda: any(p.get("state") == "optimizing" for _, p in client.custom))
+    # The worker has its request, with the text as it was, when it says what it does.
+    await until(lambda: any(p.get("message") == "building" for _, p in client.custom))
     client.change("// typed meanwhile\n" + PROGRAM)
     # What was answered after the change has seen it: a busy machine's server may be behind.
     await client.text_document_code_lens_async(lsp.CodeLensParams(text_document=client.document))
