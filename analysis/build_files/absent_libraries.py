@@ -18,7 +18,7 @@ class AbsentLibrary:
     packages: str
 
 
-# Sources: Debian's and Ubuntu's lists of the files in their packages; ROCm's packages as its release 6.2 names them.
+# Debian's names were asked of its package lists (2026-11-28). Names of ROCm's own packages are from memory.
 LIBRARIES = (
     AbsentLibrary("MPI", r"mpi\.h|MPI(?:_\w+)?", "libopenmpi-dev or libmpich-dev"),
     AbsentLibrary("GLM", r"glm(?:/.*)?", "libglm-dev"),
