@@ -1,4 +1,4 @@
-"""Draws modelled against measured kernel times, both on logarithmic scales, from the table in benchmarks/notes/accuracy.md.
+"""Draws modelled against measured kernel times, both on logarithmic scales, from benchmarks/notes/accuracy.md.
 
 python benchmarks/accuracy_plot.py [--out docs/images/accuracy.svg]
 """

@@ -153,7 +153,9 @@ def main() -> int:
     recording = commands.add_parser("record", help="profile the programs of the key")
     recording.add_argument("sources", type=Path, help="the folder that holds the programs")
     judging = commands.add_parser("judge", help="compare what the formulas say with the key")
-    judging.add_argument("--update", action="store_true", help="write the tables into benchmarks/notes/answer_key.md")
+    judging.add_argument(
+        "--update", action="store_true", help="write the tables into benchmarks/notes/answer_key.md"
+    )
     for command in (recording, judging):
         command.add_argument("--results", type=Path, required=True, help="where the profiles are kept")
         command.add_argument("--only", default="", help="names of programs, with commas between")

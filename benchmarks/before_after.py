@@ -46,7 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pair", action="append", help="only this pair (may be repeated)")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-pairs-") as folder:
         text = _table(list(_results(Models(Path(folder), jobs=options.jobs), options.pair)))

@@ -50,7 +50,9 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=3, help="begin with this size, counted from 0")
     parser.add_argument("--seconds", type=float, default=8, help="leave sizes out that take longer")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-fit-") as folder:
         models = Models(Path(folder), jobs=options.jobs)

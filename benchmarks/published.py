@@ -39,7 +39,9 @@ UNITS: Mapping[str, Callable[[float, float, float], float]] = {
 def main() -> None:
     """Run the program and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-micro-") as folder:
         models = Models(Path(folder))

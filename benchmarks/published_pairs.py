@@ -61,7 +61,9 @@ def main() -> None:
     parser.add_argument("--program", action="append", help="only pairs of this program (may be repeated)")
     parser.add_argument("--device", action="append", help="only pairs of this device (may be repeated)")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/accuracy.md"
+    )
     options = parser.parse_args()
     chosen = {
         name: row

@@ -102,7 +102,9 @@ def main() -> int:
     parser.add_argument(
         "--before", type=Path, help="the results of an earlier version: a column of its edits"
     )
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/real_programs.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/real_programs.md"
+    )
     options = parser.parse_args()
     names = set(filter(None, options.only.split(",")))
     programs = [p for p in read_table(options.programs) if not names or p.name in names]

@@ -3,8 +3,8 @@
 For each example that a recipe answers: the wall-clock time and the processor time (all processes and threads) of the
 whole way, each over what one plain compile of the example's device code takes, measured before and after in the same
 run. Twice: *prepared*, as in an editor, which has prepared the needs of rewrites before the request, and *cold*,
-after nothing but a profile. With `--update` the table goes into benchmarks/notes/rewrites.md. Run it on a machine that does nothing
-else.
+after nothing but a profile. With `--update` the table goes into benchmarks/notes/rewrites.md. Run it on a machine
+that does nothing else.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class Row:
 def main() -> int:
     """Measure, print, and on request write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/rewrites.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/rewrites.md"
+    )
     parser.add_argument("--only", default="", help="examples whose name contains this")
     options = parser.parse_args()
     lines = []

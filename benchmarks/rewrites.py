@@ -38,7 +38,9 @@ BEGIN, END = "<!-- begin: rewrites -->\n", "<!-- end: rewrites -->\n"
 def main() -> int:
     """Measure, print, and on request write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into benchmarks/notes/rewrites.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into benchmarks/notes/rewrites.md"
+    )
     parser.add_argument("--only", default="", help="examples whose name contains this")
     options = parser.parse_args()
     text = "\n".join(table([e for e in EXAMPLES if options.only in e.name])) + "\n"

@@ -59,7 +59,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="leave kernels out that take longer")
     parser.add_argument("--constant", action="append", help="only this one (may be repeated)")
     add_jobs(parser)
-    parser.add_argument("--update", action="store_true", help="write the tables into benchmarks/notes/accuracy.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the tables into benchmarks/notes/accuracy.md"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hipscope-sensitivity-") as folder:
         models = Models(Path(folder), jobs=options.jobs)
