@@ -3,8 +3,8 @@
     python benchmarks/public_projects.py [--seconds 240] [--only FILE] FOLDER...
 
 Takes folders that hold programs; each directory below with a Makefile or a CMakeLists.txt, and none above it, is one. A
-hipscope.toml is written into it: give it a copy. Prints a row of benchmarks/notes/public_projects.md per program as soon as
-it is done: what `init` wrote, how far it came, and what was missing.
+hipscope.toml is written into it: give it a copy. Prints a row of benchmarks/notes/public_projects.md per program as
+soon as it is done: what `init` wrote, how far it came, and what was missing.
 """
 
 from __future__ import annotations
