@@ -76,8 +76,8 @@ def test_changes_replace_rows_of_the_file(tmp_path: Path) -> None:
 
 
 def test_intervals_are_those_of_the_published_sensitivities() -> None:
-    """The medians that docs/accuracy.md shows, widened by its mean error on kernels left out of the fit."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    """The medians that benchmarks/notes/accuracy.md shows, widened by its mean error on kernels left out of the fit."""
+    page = (Path(__file__).resolve().parents[2] / "benchmarks/notes/accuracy.md").read_text(encoding="utf-8")
     found = re.search(r"^\| all \| \d+ \| \d+ % \| (\d+) % \|", page, re.MULTILINE)
     assert found is not None
     widened = 1 + int(found[1]) / 100

@@ -54,7 +54,7 @@ def test_settings_that_are_a_folder_are_left_there(folder: Path) -> None:
     (folder / "hipscope.toml").mkdir()
     done = CliRunner().invoke(app, ["init", "--force", "--untried", "."])
     assert done.exit_code == 2
-    assert "Is a directory" in done.output
+    assert "hipscope.toml: it is a directory" in done.output
 
 
 def test_a_cache_is_not_cleared_where_the_settings_cannot_be_read(folder: Path) -> None:

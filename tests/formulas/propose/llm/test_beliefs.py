@@ -107,7 +107,7 @@ def test_the_trace_is_one_object_a_line_in_the_project(tmp_path: Path) -> None:
     assert "turn_float" in trace.path.name
     events = [json.loads(line) for line in trace.path.read_text().splitlines()]
     assert [e["event"] for e in events] == ["prompt", "judged"]
-    assert events[0]["usage"] == {"sent": 1, "received": 2, "cost": None}
+    assert events[0]["usage"] == {"sent": 1, "received": 2, "cost": None, "calls": 0}
     assert events[1]["beliefs"][0]["belief"]["metric"] == "lds_cycles"
     assert (tmp_path / ".hipscope" / ".gitignore").read_text() == "*\n"
 
