@@ -105,7 +105,10 @@ class Session:
             patterns = [w["globPattern"] for w in registration["registerOptions"]["watchers"]]
             self.watched = {f"{p['baseUri']}/{p['pattern']}" for p in patterns}
         if "method" in message and "id" in message:
-            result = [None] if message["method"] == lsp.WORKSPACE_CONFIGURATION else None
+            asked = message["method"] == lsp.WORKSPACE_CONFIGURATION
+            # Notes of a compile alone would start a real compiler on each open and save.
+            quiet = {"notesWithoutRun": False}
+            result = [quiet for _ in message["params"]["items"]] if asked else None
             answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
             asyncio.get_running_loop().call_soon(self.tell, answer)
 
@@ -315,9 +318,9 @@ def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile(fake: ModuleType, s
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=600, deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(steps, max_size=14))
-def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile_in_2000_sequences(
+def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile_in_600_sequences(
     fake: ModuleType, sequence: list[Step]
 ) -> None:
     run(sequence, fake)
