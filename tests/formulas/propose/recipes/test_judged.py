@@ -396,6 +396,7 @@ def test_whether_a_run_decides_the_size_of_the_workgroups_is_known(benches: Benc
     assert benches["looped"].facts.written is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recipe", "kernel", "slips"), JUDGED, ids=[f"{r}-{k}" for r, k, _ in JUDGED])
 def test_the_recipe_is_proved_and_a_slip_in_it_is_not(
     recipe: str, kernel: str, slips: list[tuple[str, str]], benches: Benches
