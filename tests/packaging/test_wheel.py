@@ -199,13 +199,18 @@ def test_a_rewrite_is_proved_with_it(complete: Path, tmp_path: Path) -> None:
 def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     run(sys.executable, "-m", "venv", "--without-pip", home)
-    before = sorted(home.rglob("*"))
+
+    def files() -> list[Path]:
+        """All but folders: pip leaves the empty ones of the manual page."""
+        return sorted(path for path in home.rglob("*") if not path.is_dir())
+
+    before = files()
     pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
     run(*pip, "install", "-q", "--no-deps", wheel)
     library = "from hipscope.emulator.native_library import native_library; native_library()"
     run(home / "bin" / "python", "-I", "-c", library)
     run(*pip, "uninstall", "-q", "-y", "hipscope")
-    assert sorted(home.rglob("*")) == before
+    assert files() == before
 
 
 def test_the_source_distribution_has_what_a_build_needs_and_no_tests(tmp_path: Path) -> None:

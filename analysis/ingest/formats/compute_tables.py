@@ -7,7 +7,6 @@ Takes sysinfo.csv, roofline.csv or a .db file, gives a `Recorded`. pmc_perf.csv 
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,7 @@ from statistics import median
 from hipscope.analysis.ingest.formats.agents import agent_of_sysinfo
 from hipscope.analysis.ingest.formats.columns import integers, texts
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
-from hipscope.analysis.ingest.formats.rocpd import connect, decoded
+from hipscope.analysis.ingest.formats.rocpd import UNREADABLE, connect, decoded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
 from hipscope.analysis.ingest.formats.tables import read_table
 
@@ -100,6 +99,6 @@ def read_database(path: Path) -> Recorded:
                         end=integers([decoded(e) for e in ends]),
                     )
                     return Recorded(launches=[launches], tool="rocprofiler-compute")
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         raise ValueError(f"SQLite says: {error}") from None
     raise ValueError("an SQLite database without rocpd tables or launches")

@@ -56,13 +56,16 @@ _MARKERS = "MARKER"
 # What a call and its work have in common; `corr_id` may hold numbers of the program's own.
 _INTERNAL = ("stack_id", "corr_id")
 
+# What SQLite says of a damaged schema may hold bytes that are no UTF-8: then it is not one of its own errors.
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+
 
 def is_rocpd(path: Path) -> bool:
     """Whether an SQLite database has tables of rocpd."""
     try:
         with closing(connect(path)) as database:
             return any(name.startswith("rocpd_") for name in _relations(database))
-    except sqlite3.Error:
+    except UNREADABLE:
         return False
 
 
@@ -71,7 +74,7 @@ def read_rocpd(path: Path) -> Recorded:
     try:
         with closing(connect(path)) as database:
             return _Reader(database).recording()
-    except sqlite3.Error as error:
+    except UNREADABLE as error:
         raise ValueError(f"SQLite says: {error}") from None
 
 
@@ -237,7 +240,7 @@ class _Reader:
             cursor = self._database.execute(sql)
             while batch := cursor.fetchmany(_BATCH):
                 yield batch
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             self._notes.append(f"a query ended early: {error}")
 
     def _count(self, relation: str) -> int:

@@ -14,7 +14,7 @@ from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import command_project
 
 KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { *p = 1; }\nvoid go(int* p) { k<<<1, 1>>>(p); }\n"
-MAIN = "#include <hip/hip_runtime.h>\nvoid go(int*);\nint main() { go(nullptr); }\n"
+MAIN = "void go(int*);\nint main() { go(nullptr); }\n"
 BEGIN = "cmake_minimum_required(VERSION 3.21)\n"
 PROJECTS = {
     "language": "project(app LANGUAGES CXX HIP)\nadd_executable(app main.cpp kernel.hip)\n",
