@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from hipscope.server.render.timeline import render_timeline, strip
-from hipscope.server.reports.schema.profile import (
+from hipscope.server.reports.schema.timeline import (
     Gap,
     GpuTime,
     HostDoing,
