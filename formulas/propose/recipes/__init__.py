@@ -154,6 +154,14 @@ _SEARCHED: tuple[Recipe, ...] = (
 FAST_MATH: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.propose,)}
 FAST_MATH_ADVICE: dict[str, tuple[Recipe, ...]] = {"precision": (fast_math.advise,)}
 
+# All of them by name.
+ALL_RECIPES: dict[str, Recipe] = {
+    recipe.__module__.rpartition(".")[2]
+    + ("" if recipe.__name__ == "propose" else f".{recipe.__name__}"): recipe
+    for recipes in (ANYWHERE, *RECIPES.values(), *FAST_MATH.values())
+    for recipe in recipes
+}
+
 
 def ask_recipe(
     recipe: Recipe, source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
