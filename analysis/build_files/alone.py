@@ -5,27 +5,43 @@ Takes a directory, gives the sources of its one program, or the call of the comp
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from hipscope.analysis.build_files.makefiles import Command, commands_of
-from hipscope.analysis.build_files.source_files import PROGRAM_SUFFIXES, has_main
+from hipscope.analysis.build_files.commands import Command, commands_of
+from hipscope.analysis.build_files.source_files import (
+    HEADER_SUFFIXES,
+    PROGRAM_SUFFIXES,
+    has_main,
+    uses_hip,
+)
 from hipscope.analysis.source.texts import SourceTexts
 
 _FOLDERS = ("", "src", "source")
+_NOT_THE_PROGRAMS = re.compile(
+    r"^(?:\..*|build.*|docs?|tests?|unit.*|third.?party|extern(?:al)?s?|vendor|cuda|CMakeFiles)$",
+    re.IGNORECASE,
+)
+_DEEPEST = 4
+_MOST_FILES = 2000
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class SourcesAlone:
-    """The sources of one program, `main` first; relative to the directory."""
+    """The sources of one program, `main` first, and the folders of its headers; relative to the directory."""
 
     sources: tuple[str, ...]
+    searched: tuple[str, ...] = ()
 
     def build(self, flags: tuple[str, ...]) -> str:
         """The shell command."""
-        words = ["hipcc", "-O3", *flags, *sorted(self.sources), "-o", Path(self.sources[0]).stem]
+        folders = [f"-I{folder}" for folder in self.searched if f"-I{folder}" not in flags]
+        words = ["hipcc", "-O3", *flags, *folders, *sorted(self.sources), "-o", Path(self.sources[0]).stem]
         return shlex.join(words)
 
 
@@ -38,25 +54,99 @@ class Script:
     commands: tuple[Command, ...]
 
 
-def sources_alone(directory: Path, source: Path | None = None) -> SourcesAlone | None:
-    """All sources of a directory, or of its folder of sources, when exactly one of them has `main`.
+def sources_alone(directory: Path, source: Path | None = None) -> list[SourcesAlone]:
+    """The programs of a directory without a build file, those with GPU code first: each source with `main` is one.
 
-    With `source`, that one is the program's, and others with a `main` are left out.
+    To a program belong the sources without `main` beside it, and those called after a header that it includes. With
+    `source`, only that program.
     """
     texts = SourceTexts()
-    for folder in _FOLDERS:
-        place = directory / folder
-        if not place.is_dir():
-            continue
-        sources = [p for p in sorted(place.iterdir()) if p.suffix in PROGRAM_SUFFIXES and p.is_file()]
-        programs = [p for p in sources if has_main(texts.text(p) or "")]
-        wanted = [p for p in programs if p == source] if source is not None else programs
-        if len(wanted) == 1:
-            others = [p for p in sources if p not in programs]
-            return SourcesAlone(tuple(str(p.relative_to(directory)) for p in (*wanted, *others)))
-        if sources:
+    files = list(_below(directory, _DEEPEST))
+    programs = [p for p in files if p.suffix in PROGRAM_SUFFIXES and has_main(texts.text(p) or "")]
+    of_folders = [[p for p in programs if p.parent == directory / folder] for folder in _FOLDERS]
+    wanted = (
+        next(filter(None, of_folders), programs) if source is None else [p for p in programs if p == source]
+    )
+    known = _Files(directory, files, frozenset(programs), texts)
+    found = [known.of(program) for program in wanted]
+    return [one for one, _ in sorted(found, key=lambda said: not said[1])]
+
+
+def is_near(source: str) -> bool:
+    """Whether a source lies in the directory itself or in its folder of sources."""
+    return str(PurePath(source).parent) in (".", *_FOLDERS)
+
+
+def _below(directory: Path, depth: int) -> Iterator[Path]:
+    """The sources and headers below a directory, without those of tests, of other libraries and of builds."""
+    for path in sorted(directory.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            if depth and not _NOT_THE_PROGRAMS.match(path.name):
+                yield from _below(path, depth - 1)
+        elif path.suffix in (*PROGRAM_SUFFIXES, *HEADER_SUFFIXES) and path.is_file():
+            yield path
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The sources and headers of a directory, and which of them have `main`."""
+
+    directory: Path
+    files: Sequence[Path]
+    programs: frozenset[Path]
+    texts: SourceTexts
+
+    def of(self, program: Path) -> tuple[SourcesAlone, bool]:
+        """What belongs to a program, and whether GPU code or calls of HIP are in there."""
+        beside = [p for p in self.files if p.parent == program.parent and self._may_be_linked(p)]
+        sources = [program, *beside]
+        searched: list[Path] = []
+        seen: set[Path] = set()
+        hip = False
+        waiting = list(sources)
+        while waiting and len(seen) < _MOST_FILES:
+            path = waiting.pop(0)
+            if path in seen:
+                continue
+            seen.add(path)
+            text = self.texts.text(path) or ""
+            hip = hip or uses_hip(text)
+            for name in _INCLUDED.findall(text):
+                header = self._header(path, name)
+                if header is None:
+                    continue
+                waiting.append(header)
+                place = Path(os.path.normpath(header)).parents[len(Path(name).parts) - 1]
+                if place != path.parent and place not in searched:
+                    searched.append(place)
+                named = [p for p in self.files if p.stem == header.stem and self._may_be_linked(p)]
+                sources += [p for p in named if p not in sources]
+                waiting += named
+        sources = [p for p in sources if not self._is_included(p, seen)]
+        relative = tuple(os.path.relpath(p, self.directory) for p in sources)
+        return SourcesAlone(relative, tuple(os.path.relpath(p, self.directory) for p in searched)), hip
+
+    def _may_be_linked(self, path: Path) -> bool:
+        return path.suffix in PROGRAM_SUFFIXES and path not in self.programs
+
+    def _header(self, path: Path, name: str) -> Path | None:
+        """The file below the directory that an include names: beside the source, else where its name ends so."""
+        beside = Path(os.path.normpath(path.parent / name))
+        if beside in self.files:
+            return beside
+        if ".." in Path(name).parts:
             return None
-    return None
+        return next((p for p in self.files if p.parts[-len(Path(name).parts) :] == Path(name).parts), None)
+
+    def _is_included(self, source: Path, seen: Iterable[Path]) -> bool:
+        """Whether another file includes the source: compiled by itself, it would be there twice."""
+        name = source.name
+        return any(
+            name in (self.texts.text(path) or "")
+            and any(Path(one).name == name for one in _INCLUDED.findall(self.texts.text(path) or ""))
+            for path in seen
+            if path != source
+        )
 
 
 def scripts(directory: Path) -> list[Script]:

@@ -16,6 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hipscope.analysis.build_files.commands import (
+    COMPILERS,
+    FOR_MPI,
+    NO_PROGRAM,
+    OURS,
+    Command,
+    printed_commands,
+)
 from hipscope.analysis.build_files.outside import top_of
 from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.analysis.errors import HipscopeError
@@ -27,14 +35,9 @@ MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 _SECONDS = 30.0
 _MOST_GOALS = 16  # that are asked one by one
-_OURS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
-_COMPILERS = re.compile(
-    r"^(?:.*/)?(?:hipcc|nvcc|(?:amd)?clang(?:\+\+)?|[gc]\+\+|gcc|cc|mpi(?:cxx|cc|c\+\+))(?:-\d+)?$"
-)
-_FOR_MPI = re.compile(r"^(?:.*/)?mpi(?:cxx|cc|c\+\+)$")
+_DEEPEST = 4  # of makes that call make
 # What the wrappers of Open MPI and MPICH call: make hands its variables on in the environment.
 _CALLED_FOR_MPI = {"OMPI_CXX": "hipcc", "MPICH_CXX": "hipcc"}
-_NO_PROGRAM = (".o", ".so", ".a", ".obj", ".d", ".i", ".s", ".co", ".hsaco", ".bc")
 _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
 _RUNNING_GOALS = ("run", "test", "check")
 _NO_BUILD = re.compile(
@@ -49,70 +52,9 @@ _CHOICE = re.compile(
     re.MULTILINE,
 )
 _SWITCH = re.compile(r"^[ \t]*(?:else[ \t]+)?ifdef[ \t]+(\w+)", re.MULTILINE)
+_INCLUDES = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#$\n]+)", re.MULTILINE)
+_ENTERS = re.compile(r"(?:-C|\bcd)[ \t]+([\w./-]*\w)(?=[ \t;&)]|$)", re.MULTILINE)
 _ROCM = "/opt/rocm"
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command that make would start: its words, and the directory that it is started in."""
-
-    words: tuple[str, ...]
-    directory: Path
-
-    @property
-    def compiler(self) -> bool:
-        """Whether it compiles or links."""
-        return _COMPILERS.match(self.words[0]) is not None
-
-    @property
-    def for_gpus(self) -> bool:
-        """Whether it is a compiler that makes code for AMD's GPUs."""
-        name = self.words[0].rpartition("/")[2]
-        hip = any(
-            word.startswith(("--offload-arch", "--hip-link", "-xhip")) or word == "hip" for word in self.words
-        )
-        return name == "hipcc" or (name.startswith((*_OURS, "mpi")) and hip)
-
-    @property
-    def calls_another(self) -> bool:
-        """Whether it is a wrapper for MPI, which calls another compiler."""
-        return _FOR_MPI.match(self.words[0]) is not None
-
-    @functools.cached_property
-    def output(self) -> Path | None:
-        """The file that `-o` names, or what a compiler or `ar` makes without one."""
-        for option, value in zip(self.words, (*self.words[1:], ""), strict=True):
-            named = value if option == "-o" else option[2:] if option.startswith("-o") else ""
-            if named:
-                return self._path(named)
-        if self.words[0].rpartition("/")[2] == "ar":
-            return next((self._path(word) for word in self.words if word.endswith(".a")), None)
-        if self.compiler and "-c" in self.words:
-            source = next((word for word in self.words if word.endswith((*PROGRAM_SUFFIXES, ".c"))), None)
-            return self._path(Path(source).with_suffix(".o").name) if source else None
-        return None
-
-    @property
-    def product(self) -> Path | None:
-        """The program that this links."""
-        if not self.compiler or {"-c", "-E", "-S", "-M", "-MM", "-shared", "--genco"} & set(self.words):
-            return None
-        if self.output is not None:
-            return None if self.output.name.endswith(_NO_PROGRAM) else self.output
-        return self._path("a.out") if any(self.inputs) else None
-
-    @functools.cached_property
-    def inputs(self) -> tuple[Path, ...]:
-        """The sources, objects and archives that it reads."""
-        endings = (*PROGRAM_SUFFIXES, ".c", ".o", ".a", ".so")
-        named = [self._path(w) for w in self.words[1:] if not w.startswith("-") and w.endswith(endings)]
-        archives = [f"lib{word[2:]}.a" for word in self.words if word.startswith("-l")]
-        folders = [self._path(word[2:]) for word in self.words if word.startswith("-L")]
-        named += [folder / name for folder in folders for name in archives]
-        return tuple(path for path in named if path != self.output)
-
-    def _path(self, name: str) -> Path:
-        return Path(os.path.normpath(self.directory / name))
 
 
 @dataclass(frozen=True)
@@ -145,7 +87,7 @@ class MadeProgram:
         """The shell command that starts it from the directory."""
         if self.started is None:
             return _named_from(directory, self.path)
-        said = shlex.join(self.started.words)
+        said = self.started.spelled()
         below = os.path.relpath(self.started.directory, directory)
         return said if below == "." else f"cd {shlex.quote(below)} && {said}"
 
@@ -200,7 +142,7 @@ class _Makefile:
 
     def __init__(self, directory: Path, name: str) -> None:
         self._directory, self.name = directory, name
-        self._text = (directory / name).read_text(encoding="utf-8", errors="replace")
+        self._text = "\n".join(_texts(directory / name))
         self._variables = _by_name(self._text)
         self._until = time.monotonic() + _SECONDS
 
@@ -249,7 +191,7 @@ class _Makefile:
         links = {product: c for c in commands if (product := c.product) is not None}
         found = []
         for path, link in links.items():
-            start = next((c for c in started if _program_of(c) == path), None)
+            start = next((c.started for c in started if c.program == path), None)
             own = _what_goes_into(link, commands)
             for_mpi = any(c.calls_another and c.for_gpus for c in (link, *own))
             found.append(
@@ -274,7 +216,7 @@ class _Makefile:
         self, variables: Mapping[str, str], goal: str | None, path: Path, commands: Sequence[Command]
     ) -> str | None:
         """What to ask make for: not a goal that starts the program as well, where the program is a goal of its own."""
-        if not any(_program_of(c) == path for c in commands):
+        if not any(c.program == path for c in commands):
             return goal
         name = os.path.relpath(path, self._directory)
         for called in (name, f"./{name}"):
@@ -285,19 +227,49 @@ class _Makefile:
     @functools.lru_cache(maxsize=64)  # noqa: B019  # of one Makefile, which lives as long as this does
     def _cached(self, variables: tuple[tuple[str, str], ...], goal: str | None) -> _Answer:
         answer = self._ask(dict(variables), ["-B", "-w"], goal)
-        return replace(answer, commands=tuple(_commands(answer.printed, self._directory)))
+        commands = printed_commands(answer.printed, self._directory)
+        return replace(answer, commands=tuple(self._followed(commands, variables)))
+
+    def _followed(
+        self, commands: Iterable[Command], variables: tuple[tuple[str, str], ...], depth: int = 0
+    ) -> Iterator[Command]:
+        """The commands, and in place of a make that is called by its name those that it would start."""
+        for command in commands:
+            if not command.makes:
+                yield command
+            elif depth < _DEEPEST and time.monotonic() < self._until:
+                printed, at = self._called(command, variables)
+                yield from self._followed(printed_commands(printed, at), variables, depth + 1)
+
+    def _called(self, command: Command, variables: tuple[tuple[str, str], ...]) -> tuple[str, Path]:
+        """What a make prints that a command calls, and where it runs."""
+        words, at, given = list(command.words[1:]), command.directory, []
+        while words:
+            word = words.pop(0)
+            if word in ("-C", "--directory") and words:
+                at = Path(os.path.normpath(at / words.pop(0)))
+            elif word.startswith("--directory="):
+                at = Path(os.path.normpath(at / word.partition("=")[2]))
+            elif word.startswith("-C"):
+                at = Path(os.path.normpath(at / word[2:]))
+            elif not word.startswith("-j"):
+                given.append(word)
+        inside = at.is_dir() and at.is_relative_to(top_of(self._directory))
+        argv = ["make", "-n", "-B", "-w", *_assigned(dict(variables)), *given]
+        return (self._start(argv, at).printed if inside else ""), at
 
     def _dry_run(self, variables: Mapping[str, str], goal: str | None) -> _Answer:
         """What make would start for a goal."""
         return self._cached(tuple(variables.items()), goal)
 
     def _ask(self, variables: Mapping[str, str], options: Sequence[str], goal: str | None) -> _Answer:
-        # The shell that the build runs in fills this in.
-        given = [f"{name}={value.replace(_FILLED_IN, _ROCM)}" for name, value in variables.items()]
-        argv = ["make", "-n", "-f", self.name, *options, *given, *([goal] if goal else [])]
+        argv = ["make", "-n", "-f", self.name, *options, *_assigned(variables), *([goal] if goal else [])]
+        return self._start(argv, self._directory)
+
+    def _start(self, argv: Sequence[str], directory: Path) -> _Answer:
         with work_directory("init") as stubs:
             for name in (
-                *_OURS,
+                *OURS,
                 "hipconfig",
             ):  # a Makefile may look for its compiler, and the build will find one
                 (stubs / name).write_text("#!/bin/sh\n")
@@ -307,7 +279,7 @@ class _Makefile:
             env |= {"HIP_PATH": _ROCM, "HIP_PLATFORM": "amd"}
             box = Box(read=(top_of(self._directory), stubs))
             try:
-                done = run_confined(argv, box, timeout=_SECONDS, cwd=self._directory, env=env)
+                done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=env)
             except HipscopeError as error:
                 return _Answer(refused=str(error))
             printed = done.stdout.decode("utf-8", "replace").replace(f"{stubs}/", "")
@@ -315,7 +287,7 @@ class _Makefile:
                 return _Answer(printed)
             said = [line for line in done.text.splitlines() if "***" in line]
             reason = said[0].partition("*** ")[2] if said else f"it left with {done.returncode}"
-            return _Answer(printed if "-p" in options else "", refused=reason)
+            return _Answer(printed if "-p" in argv else "", refused=reason)
 
 
 @dataclass(frozen=True)
@@ -327,7 +299,26 @@ class _Answer:
     commands: tuple[Command, ...] = ()
 
 
-_FILLED_IN = "${ROCM_PATH:-/opt/rocm}"
+_FILLED_IN = "${ROCM_PATH:-/opt/rocm}"  # by the shell that the build runs in
+
+
+def _assigned(variables: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value.replace(_FILLED_IN, _ROCM)}" for name, value in variables.items()]
+
+
+def _texts(makefile: Path, depth: int = 0) -> Iterator[str]:
+    """The texts of a Makefile, of those that it includes, and of those of the folders that it has make enter."""
+    try:
+        text = makefile.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    yield text
+    if depth < _DEEPEST:
+        included = [makefile.parent / name for line in _INCLUDES.findall(text) for name in line.split()]
+        entered = [makefile.parent / name for name in dict.fromkeys(_ENTERS.findall(text))][:_MOST_GOALS]
+        below = [folder / name for folder in entered for name in MAKEFILES if (folder / name).is_file()]
+        for path in (*included, *below):
+            yield from _texts(path, depth + 1)
 
 
 def _by_name(text: str) -> dict[str, str]:
@@ -360,10 +351,10 @@ def _choices(text: str, database: str, mpi: bool) -> Iterator[dict[str, str]]:
     # A compiler that is not there: hipcc may take its place, below the wrapper for MPI where that is used.
     values = dict(_ASSIGNED.findall(database))  # a Makefile may name several, and take one
     named = {name: values.get(name, value) for name, value in _ASSIGNED.findall(text)}
-    named = {name: value for name, value in named.items() if _COMPILERS.match(value) or value == "CC"}
+    named = {name: value for name, value in named.items() if COMPILERS.match(value) or value == "CC"}
     absent = {name: value for name, value in named.items() if _is_absent(value)}
     wrapped = {
-        name: "mpicxx" for name, value in absent.items() if mpi and (value == "CC" or _FOR_MPI.match(value))
+        name: "mpicxx" for name, value in absent.items() if mpi and (value == "CC" or FOR_MPI.match(value))
     }
     if wrapped and shutil.which("mpicxx") is not None:
         yield {**dict.fromkeys(absent, "hipcc"), **wrapped, **_CALLED_FOR_MPI}
@@ -379,7 +370,7 @@ def _uses_mpi(directory: Path) -> bool:
 
 
 def _is_absent(compiler: str) -> bool:
-    return not compiler.rpartition("/")[2].startswith(_OURS) and shutil.which(compiler) is None
+    return not compiler.rpartition("/")[2].startswith(OURS) and shutil.which(compiler) is None
 
 
 def _goals(database: str) -> list[str]:
@@ -391,7 +382,7 @@ def _goals(database: str) -> list[str]:
         if line.startswith("# Not a target"):
             skip = True
         elif match := re.match(r"^([\w./+-]+):(?!=)", line):
-            if not skip and not match[1].endswith((*_NO_PROGRAM, *PROGRAM_SUFFIXES, ".h", ".c", ".mk")):
+            if not skip and not match[1].endswith((*NO_PROGRAM, *PROGRAM_SUFFIXES, ".h", ".c", ".mk")):
                 found.append(match[1])
             skip = False
     return [goal for goal in dict.fromkeys(found) if not Path(goal).name.lower().startswith("makefile")]
@@ -414,40 +405,6 @@ def _compile_flags(database: str) -> Iterator[str]:
             if re.match(r"-(?:D\w|I[\w./]|std=|fopenmp$)", word) and "$" not in word and word not in seen:
                 seen.add(word)
                 yield word
-
-
-def _commands(printed: str, directory: Path) -> Iterator[Command]:
-    """The commands in what `make -n -w` printed."""
-    here = [directory]
-    for line in printed.replace("\\\n", " ").splitlines():
-        if entering := re.match(r"make(?:\[\d+\])?: Entering directory '(.*)'", line):
-            here.append(Path(entering[1]))
-        elif re.match(r"make(?:\[\d+\])?: Leaving directory", line):
-            here.pop()
-        else:
-            yield from commands_of(line, here[-1])
-
-
-def commands_of(line: str, at: Path) -> Iterator[Command]:
-    """The commands of a line of the shell that is started in a directory."""
-    for part in re.split(r"&&|\|\||;|(?<!\|)\|(?!\|)", line):
-        try:
-            words = shlex.split(part.strip().lstrip("@-+("))
-        except ValueError:
-            continue
-        while words and re.match(r"^\w+=", words[0]):
-            words = words[1:]
-        if len(words) == 2 and words[0] == "cd":
-            at = Path(os.path.normpath(at / words[1]))
-        elif words:
-            yield Command(tuple(words), at)
-
-
-def _program_of(command: Command) -> Path | None:
-    """The program that a command starts."""
-    if command.compiler or "/" not in command.words[0]:
-        return None
-    return Path(os.path.normpath(command.directory / command.words[0]))
 
 
 def _what_goes_into(link: Command, commands: Iterable[Command]) -> list[Command]:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.build_files.alone import scripts, sources_alone
+from hipscope.analysis.build_files.alone import is_near, scripts, sources_alone
 from hipscope.analysis.build_files.cmake import CMAKE_FILE, configured_programs
-from hipscope.analysis.build_files.makefiles import Command, MadeProgram, made_programs, makefiles
+from hipscope.analysis.build_files.commands import Command
+from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
 from hipscope.analysis.build_files.outside import read_outside
 from hipscope.analysis.build_files.rocm_folder import CompilerCalls
 from hipscope.analysis.build_files.source_files import (
@@ -27,6 +30,9 @@ from hipscope.analysis.build_files.source_files import (
 from hipscope.analysis.source.texts import SourceTexts
 
 _ROCM = "/opt/rocm"
+_DEEPEST = 3  # of the folders below a directory that says nothing itself
+_MOST_FOLDERS = 4
+_MOST_PROGRAMS = 16
 
 
 @dataclass(frozen=True)
@@ -64,17 +70,19 @@ class ProposedBuilds:
 
 
 def propose_builds(
-    directory: Path, calls: CompilerCalls | None, source: Path | None = None
+    directory: Path, calls: CompilerCalls | None, source: Path | None = None, *, below: bool = True
 ) -> ProposedBuilds:
     """What the build files of a directory say, and its sources where these say nothing.
 
     `calls` is the compiler that CMake is to find. With `source`, only of programs that are compiled from it.
+    `below`: where a directory says nothing, its folders are asked.
     """
     directory = directory.absolute()
     found: list[BuildProposal] = []
     refused: list[str] = []
     flags: tuple[str, ...] = ()
     names = makefiles(directory)
+    ready = False
     if names and shutil.which("make") is None:
         refused.append(f"{names[0]} needs make, which is not installed")
     elif names:
@@ -82,25 +90,83 @@ def propose_builds(
         flags = made.flags
         of_source = [one for one in made.programs if source is None or source in one.sources]
         found += _of_make(directory, of_source, made.included)
+        ready = any(one.for_gpus and not one.lacks for one in of_source)
         if made.refused is not None:
             refused.append(f"make refuses the {names[0]}: {made.refused}")
-    if not found and (directory / CMAKE_FILE).is_file():
-        programs, reason = configured_programs(directory, calls)
-        wanted = [one for one in programs if source is None or source in one.sources]
-        read = {path for one in programs for path in (*one.sources, *one.searched)}
-        outside = read_outside(directory, [], read)
-        for one in wanted:
-            build, run = one.build(), one.run(directory)
-            found.append(BuildProposal(CMAKE_FILE, build, run, one.target, outside))
+    if not ready and (directory / CMAKE_FILE).is_file():
+        configured, reason = _of_cmake(directory, calls, source)
+        ready = any(for_gpus for _, for_gpus in configured)
+        found = (
+            [*(one for one, _ in configured), *found] if ready else [*found, *(one for one, _ in configured)]
+        )
         if reason is not None:
             refused.append(f"cmake refuses the {CMAKE_FILE}: {reason}")
     for script in [] if found else scripts(directory):
         outside = read_outside(directory, script.commands)
         run = _started(directory, script.program)
         found.append(BuildProposal(script.name, f"sh ./{script.name}", run, script.program.name, outside))
-    if not found or all(one.origin.endswith(".sh") for one in found):
-        found += _of_sources(directory, flags, source)
+    alone = [] if ready else _of_sources(directory, flags, source)
+    if not found and source is None and below and not any(is_near(one.origin) for one in alone):
+        found += _of_folders(directory, calls, refused)
+        alone = [] if found else alone
+    found += alone
     return ProposedBuilds(tuple(found), tuple(refused))
+
+
+def _of_cmake(
+    directory: Path, calls: CompilerCalls | None, source: Path | None
+) -> tuple[list[tuple[BuildProposal, bool]], str | None]:
+    """The programs of CMake, each with whether it has GPU code, and why CMake stops."""
+    programs, reason = configured_programs(directory, calls)
+    read = {path for one in programs for path in (*one.sources, *one.searched)}
+    outside = read_outside(directory, [], read)
+    wanted = [one for one in programs if source is None or source in one.sources]
+    found = [
+        (BuildProposal(CMAKE_FILE, one.build(), one.run(directory), one.target, outside), one.for_gpus)
+        for one in wanted
+    ]
+    return found, reason
+
+
+def _of_folders(directory: Path, calls: CompilerCalls | None, refused: list[str]) -> list[BuildProposal]:
+    """The programs of the folders below that have a build file and use HIP, built and started in their folder."""
+    found: list[BuildProposal] = []
+    for folder in _folders_with_programs(directory):
+        said = propose_builds(folder, calls, below=False)
+        name = os.path.relpath(folder, directory)
+        enter = f"cd {shlex.quote(name)} && "
+        for one in said.found:
+            if one.build is None or one.run is None:
+                continue
+            outside = {os.path.relpath(folder / path, directory) for path in one.source_dirs}
+            found.append(
+                BuildProposal(
+                    f"{name}/{one.origin}",
+                    enter + one.build,
+                    enter + one.run,
+                    f"{name}/{one.program}",
+                    tuple(sorted(path for path in outside if path.startswith(".."))),
+                    one.notes,
+                )
+            )
+        refused += [f"{name}: {reason}" for reason in said.refused]
+    return found
+
+
+def _folders_with_programs(directory: Path) -> list[Path]:
+    """At most a few folders, those that are called after AMD's GPUs first, none of them within another."""
+    found: list[Path] = []
+    for place, below, _ in os.walk(directory):
+        path = Path(place)
+        if any(path.is_relative_to(one) for one in found):
+            continue
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        if len(path.relative_to(directory).parts) >= _DEEPEST:
+            below.clear()
+        if path != directory and (makefiles(path) or (path / CMAKE_FILE).is_file()) and no_hip(path) is None:
+            found.append(path)
+    found.sort(key=lambda path: re.search("hip|rocm|amd", path.name, re.IGNORECASE) is None)
+    return found[:_MOST_FOLDERS]
 
 
 def no_hip(directory: Path) -> str | None:
@@ -185,16 +251,18 @@ def _notes(commands: Sequence[Command]) -> tuple[str, ...]:
 
 
 def _of_sources(directory: Path, flags: tuple[str, ...], source: Path | None) -> list[BuildProposal]:
-    """One program of all sources, compiled with the definitions that a refused Makefile has."""
-    alone = sources_alone(directory, source)
-    if alone is None:
-        return []
-    outside = read_outside(directory, [Command(("hipcc", *flags), directory)])
-    if len(alone.sources) == 1 and not outside and not flags and "/" not in alone.sources[0]:
-        return [BuildProposal(alone.sources[0], None, None, alone.sources[0])]
-    program = Path(alone.sources[0]).stem
-    origin = ", ".join(alone.sources[:4])
-    return [BuildProposal(origin, alone.build(flags), f"./{program}", program, outside)]
+    """The programs of sources alone, compiled with the definitions that a Makefile has."""
+    programs = sources_alone(directory, source)
+    outside = read_outside(directory, [Command(("hipcc", *flags), directory)]) if programs else ()
+    found = []
+    for one in programs[:_MOST_PROGRAMS]:
+        simple = len(one.sources) == 1 and not (outside or flags or one.searched or "/" in one.sources[0])
+        if simple and len(programs) == 1:
+            return [BuildProposal(one.sources[0], None, None, one.sources[0])]
+        program = Path(one.sources[0]).stem
+        origin = ", ".join(one.sources[:4])
+        found.append(BuildProposal(origin, one.build(flags), f"./{program}", program, outside))
+    return found
 
 
 def _started(directory: Path, program: Path) -> str:

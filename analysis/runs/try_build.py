@@ -117,7 +117,8 @@ def _try(
 
 def _not_made(built: BuiltProgram, command: str | None) -> str | None:
     """Why there is nothing to start though the build left with 0, as scripts do that go on after a mistake."""
-    program = (command or "").split(" ")[0]
+    words = [word for word in (command or "").split(" ") if "=" not in word]  # variables stand in front
+    program = words[0] if words else ""
     if "/" not in program or (built.directory / program).exists():
         return None
     errors = [line.strip() for line in built.output.splitlines() if "error" in line]

@@ -31,7 +31,7 @@ def test_a_makefile_is_asked_for_its_program_and_how_it_is_run(tmp_path: Path) -
         "SIZE = 64\nobj = main.o\napp: $(obj)\n\thipcc -o $@ $^\n%.o: %.cpp\n\thipcc -c $< -o $@\n"
         "run: app\n\tDEBUG=1 ./app $(SIZE) 2\n",
     )
-    assert lines(tmp_path / "src") == ('build = "make"', 'run = "./app 64 2"')
+    assert lines(tmp_path / "src") == ('build = "make"', 'run = "DEBUG=1 ./app 64 2"')
 
 
 def test_a_first_goal_that_runs_the_program_is_not_the_one_that_is_built(tmp_path: Path) -> None:
@@ -121,11 +121,15 @@ def test_cmake_itself_says_what_a_project_of_folders_and_choices_builds(
     assert not (tmp_path / "build").exists()
 
 
-def test_one_source_needs_no_command_and_two_programs_are_not_one(tmp_path: Path) -> None:
+def test_one_source_needs_no_command_and_of_two_programs_each_has_one(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text(MAIN)
     assert lines(tmp_path) == ()
-    (tmp_path / "b.cpp").write_text(MAIN)
-    assert propose_builds(tmp_path, None).found == ()
+    (tmp_path / "b.cpp").write_text("int main() {}\n")
+    (tmp_path / "c.cpp").write_text(MAIN)
+    found = propose_builds(tmp_path, None).found
+    assert [one.build for one in found] == [f"hipcc -O3 {n}.cpp -o {n}" for n in "acb"], (
+        "those with HIP first"
+    )
 
 
 def test_a_build_reads_folders_outside_of_its_own_and_edits_reach_them(
@@ -274,3 +278,81 @@ def test_cmake_is_told_where_rocm_is_that_it_assumes(tmp_path: Path, toolchain: 
     found = propose_builds(tmp_path, toolchain.calls).found[0]
     assert ("-DROCM_PATH=${ROCM_PATH:-/opt/rocm}" in str(found.build)) is not Path("/opt/rocm").exists()
     assert found.program == "app"
+
+
+def test_a_program_is_started_with_its_variables_and_without_a_launcher(tmp_path: Path) -> None:
+    run = "OMP_NUM_THREADS=4 LD_LIBRARY_PATH=lib:$$LD_LIBRARY_PATH mpirun -np 2 ./app 64"
+    make(tmp_path, f"app: main.cpp\n\thipcc -o $@ $<\nrun: app\n\t{run}\n")
+    said = 'OMP_NUM_THREADS=4 LD_LIBRARY_PATH="lib:$LD_LIBRARY_PATH" ./app 64'
+    assert propose_builds(tmp_path, None).found[0].run == said
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "cd src ; make",
+        "make -C src HIPCC=hipcc -j4",
+        "(cd lib && make); (cd src && make app)",
+        "@for d in lib src; do make -C $$d || exit 1; done",
+        "for d in lib src; do (cd $$d && $(MAKE)); done",
+    ],
+)
+def test_a_makefile_that_only_calls_make_below_is_followed(tmp_path: Path, recipe: str) -> None:
+    (tmp_path / "Makefile").write_text(f"all:\n\t{recipe}\n")
+    make(tmp_path / "src", "HIPCC = hipcc\napp: main.cpp\n\t$(HIPCC) -o $@ $<\n")
+    make(tmp_path / "lib", "x.o: x.cpp\n\thipcc -c $<\n", x="int other() { return 0; }\n")
+    found = propose_builds(tmp_path, None).found
+    assert [(one.build, one.run) for one in found] == [("make", "src/app")]
+
+
+def test_a_compiler_that_an_included_makefile_names_by_its_path_is_called_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "make.inc").write_text("HIPCC = /opt/rocm/bin/hipcc\n")
+    make(tmp_path, "include make.inc\napp: main.cpp\n\t$(HIPCC) -o $@ $<\n")
+    assert lines(tmp_path)[0] == 'build = "make HIPCC=hipcc"'
+
+
+def test_sources_beside_a_makefile_for_nvcc_are_built_by_themselves(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        "app: main.cpp other.cpp\n\tnvcc -arch=sm_70 -o $@ $^\n",
+        main=MAIN,
+        other="int other() { return 0; }\n",
+    )
+    assert "hipcc -O3 main.cpp other.cpp -o main" in [
+        one.build for one in propose_builds(tmp_path, None).found
+    ]
+
+
+def test_cmake_is_asked_where_the_makefile_makes_nothing_for_gpus(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    make(tmp_path, "host: host.cpp\n\tg++ -o $@ $<\n", host="int main() {}\n", main=MAIN)
+    (tmp_path / "CMakeLists.txt").write_text("project(p CXX)\nadd_executable(app main.cpp)\n")
+    assert propose_builds(tmp_path, toolchain.calls).found[0].program == "app"
+
+
+def test_headers_of_folders_and_the_sources_called_after_them_belong_to_a_program(tmp_path: Path) -> None:
+    for folder in ("app", "include/sim", "src/sim", "tests"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "app/main.cpp").write_text('#include "sim/step.h"\n' + MAIN)
+    (tmp_path / "include/sim/step.h").write_text("#pragma once\n")
+    (tmp_path / "src/sim/step.cpp").write_text('#include "sim/step.h"\n#include "tables.cpp"\n')
+    (tmp_path / "src/sim/tables.cpp").write_text("int other() { return 0; }\n")
+    (tmp_path / "tests/all.cpp").write_text("int main() {}\n")
+    assert lines(tmp_path) == (
+        'build = "hipcc -O3 -Iinclude app/main.cpp src/sim/step.cpp -o main"',
+        'run = "./main"',
+    )
+
+
+def test_the_program_of_a_folder_below_is_found_where_the_folder_itself_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "ref.h").write_text("")
+    (tmp_path / "README.md").write_text("A port to HIP and to CUDA.\n")
+    text = "app: main.cpp\n\thipcc -I../common -o $@ $<\nrun: app\n\t./app 9\n"
+    make(tmp_path / "cuda", text.replace("hipcc", "nvcc"), main="int main() { cudaMalloc(0, 0); }\n")
+    make(tmp_path / "hip", text)
+    found = propose_builds(tmp_path, None).found
+    assert [one.lines for one in found] == [('build = "cd hip && make"', 'run = "cd hip && ./app 9"')]
+    assert found[0].program == "hip/app"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.build_files.proposal import propose_builds
 from hipscope.analysis.build_files.rocm_folder import stand_ins
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import build_program
@@ -71,3 +72,18 @@ def test_cmakes_ways_to_hip_configure_and_build_without_rocm(
     (tmp_path / "main.cpp").write_text(MAIN + "// changed\n")
     again = build_program(command_project(tmp_path, settings, None), toolchain)
     assert "have changed" not in again.output, "CMake has taken its compiler for another one"
+
+
+@pytest.mark.parametrize("package", ["ROCM 0.8", "ROCmCMakeBuildTools"])
+def test_rocms_own_cmake_modules_are_not_needed(tmp_path: Path, toolchain: Toolchain, package: str) -> None:
+    if toolchain.calls.rocm is not None:
+        pytest.skip("ROCm is installed")
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "CMakeLists.txt").write_text(
+        BEGIN + f"find_package({package} REQUIRED)\ninclude(ROCMInstallTargets)\ninclude(ROCMCreatePackage)\n"
+        "rocm_setup_version(VERSION 1.2.3)\nadd_executable(app-${PROJECT_VERSION_MINOR} main.cpp)\n"
+        "rocm_install(TARGETS app-2 COMPONENT devel)\nrocm_create_package(NAME app DESCRIPTION x)\n"
+        'rocm_check_target_ids(KNOWN TARGETS "gfx90a;gfx942")\nif(NOT KNOWN)\nmessage(FATAL_ERROR "none")\nendif()\n'
+    )
+    said = propose_builds(tmp_path, toolchain.calls)
+    assert [one.program for one in said.found][:1] == ["app-2"], said.refused
