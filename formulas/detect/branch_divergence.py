@@ -112,6 +112,8 @@ def _placed(
 ) -> Finding | None:
     """The idle lane time of the kernel, on the branch that loses most of it; `without` have a finding already."""
     steps, least = _steps(kernel)
+    groups = sum(workgroups(d) for d in kernel.dispatches if d.profiled)
+    number = waves(kernel) or 0.0
 
     def idle(instruction: Instruction) -> float:
         wasted = 1 - instruction.lanes / instruction.hits / full
@@ -119,9 +121,14 @@ def _placed(
             wasted = min(wasted, max(0.0, 1 - least / instruction.hits))
         return wasted
 
+    def needs_no_lanes(instruction: Instruction) -> bool:
+        """Work that one wave of a workgroup, or one lane of a wave, does once: more lanes would not shorten it."""
+        one_lane = instruction.lanes == instruction.hits
+        return (groups < number and instruction.hits <= groups) or (one_lane and instruction.hits <= number)
+
     def divergent(instruction: Instruction) -> bool:
         active = instruction.lanes / instruction.hits / full if instruction.hits else 1.0
-        if instruction.memory is not None or instruction.index in without:
+        if instruction.memory is not None or instruction.index in without or needs_no_lanes(instruction):
             return False
         return 0 < active <= THRESHOLDS["branchDivergence.lanes"]
 

@@ -275,7 +275,7 @@ def test_who_waits_at_a_barrier_of_the_grid_with_few_lanes_loses_nothing_to_dive
     at_barrier = instruction("ds_gws_barrier v0 gds", 9000, StallReason.BARRIER, None).model_copy(update=few)
     computing = instruction("v_fma_f64 v[0:1], v[0:1], v[2:3], v[4:5]", 9000, StallReason.PIPE_BUSY, None)
     assert "branchDivergence" not in dict(shares(profile_of(at_barrier, other(90000), time_ns=1e6)))
-    alone = computing.model_copy(update=few)
+    alone = computing.model_copy(update={"lanes": 20000, "hits": 20000})  # more often than there are waves
     assert "branchDivergence" in dict(shares(profile_of(alone, other(90000), time_ns=1e6)))
 
 
