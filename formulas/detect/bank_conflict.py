@@ -95,7 +95,8 @@ def _finding(
     if degree is None or not pattern.accesses:
         return None
     excess = pattern.lds_conflict_cycles / pattern.lds_cycles
-    share = smaller(waits * excess, unit_share(kernel, device, pattern.lds_conflict_cycles))
+    busy = unit_share(kernel, device, pattern.lds_conflict_cycles)
+    share = smaller(waits * excess, busy)
     cycles = pattern.lds_cycles / pattern.accesses
     ideal = cycles / degree
     array = shared_array_at(texts, site.file, site.line)
@@ -119,6 +120,11 @@ def _finding(
             Evidence("conflict degree", degree, 1.0, "x"),
             Evidence("LDS cycles lost to conflicts", 100 * excess, 0.0, "%"),
             Evidence("wave time waiting for these accesses", 100 * waits, None, "%"),
+            *(
+                ()
+                if busy is None
+                else (Evidence("kernel time the LDS is busy with conflicts", 100 * busy, 0.0, "%"),)
+            ),
         ),
         related=related,
     )

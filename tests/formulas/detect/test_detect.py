@@ -251,6 +251,18 @@ def other(cycles: float) -> Instruction:
     return instruction("v_add_f32_e32 v0, v1, v2", cycles - 400, StallReason.DEPENDENCY, None)
 
 
+def test_conflicts_that_keep_the_lds_busy_for_a_moment_say_why_little_is_at_stake() -> None:
+    # 620,000 cycles of conflicts; 304 CUs have 6.4 million in 10 us at 2.1 GHz.
+    profile = profile_of(lds_load(31 * 20000, 9000), instruction("v_nop", 1000, StallReason.DEPENDENCY, None))
+    (found,) = detect_all(profile, SourceTexts(), formulas=["bankConflict"], min_share=0.0)
+    rows = {e.metric: e.value for e in found.evidence}
+    assert rows["wave time waiting for these accesses"] > 80
+    assert rows["kernel time the LDS is busy with conflicts"] == pytest.approx(
+        100 * 620000 / (304 * 21000), rel=0.01
+    )
+    assert 100 * found.share == pytest.approx(rows["kernel time the LDS is busy with conflicts"])
+
+
 def test_conflicts_are_worth_the_waits_that_they_cause() -> None:
     # 8000 of 10000 cycles wait for accesses of which 3/4 is conflict; the LDS itself is busy all the time.
     busy_ns = 0.6 * 600 / 2.1 / 304
