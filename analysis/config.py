@@ -412,6 +412,13 @@ class Config(_Section):
             "Relative difference that a rewrite may make to floating-point results. Left out: by data type."
         ),
     )
+    history: bool = Field(
+        True,
+        description=(
+            "Keep a row of each profile and of each attempt at a rewrite in the user's state directory "
+            "(`hipscope history`, `hipscope attempts`)."
+        ),
+    )
     flags: list[str] = Field(
         default_factory=list, description="Compiler flags for a single source file, after hipscope's own."
     )

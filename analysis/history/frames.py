@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hipscope.analysis.history.store import HistoryEntry, KernelRow, kernel_rows
+from hipscope.analysis.history.store import HistoryEntry, KernelRow, kernel_rows, project_of
 
 if TYPE_CHECKING:
     import pandas
@@ -19,8 +19,9 @@ def frame(project: Path | str) -> pandas.DataFrame:
     """
     import pandas
 
+    project = project_of(Path(project))
     columns = [f.name for kind in (HistoryEntry, KernelRow) for f in fields(kind)]
-    rows = [{**asdict(entry), **asdict(row)} for entry, row in kernel_rows(Path(project))]
+    rows = [{**asdict(entry), **asdict(row)} for entry, row in kernel_rows(project)]
     found = pandas.DataFrame(rows, columns=columns)
     found["time"] = pandas.to_datetime(found["time"], utc=True)
     found["dirty"] = found["dirty"].astype(bool)

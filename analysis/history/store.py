@@ -1,6 +1,7 @@
 """The database of a project's history: one row for each kernel of a profile and for each attempt at a rewrite.
 
-The oldest entries go when there are more than MOST. Several processes may write: SQLite locks.
+The oldest entries go when there are more than MOST, or when the database is larger than LARGEST. Several processes may
+write: SQLite locks.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from typing import Any
 
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.system.directories import state_directory
+from hipscope.analysis.system.places import place_of
 from hipscope.analysis.system.process import run_process
 
 MOST = 2000
 """Entries of a project: profiles and optimizations."""
-_SECONDS = 30.0
+LARGEST = 16 << 20
+"""Bytes of a project's database."""
+_SECONDS = 5.0  # for git, and for another process that writes
+_AT_ONCE = 20  # entries that go together where the database is too large
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,15 @@ class KernelRow:
     vgprs: int | None
     spills: int | None
     occupancy: float | None
+    file: str = ""
+    """Where it is defined, from the project's folder on."""
 
 
 @dataclass(frozen=True)
 class AttemptRow:
-    """A rewrite that was tried on a kernel, and what came of it."""
+    """A rewrite that was tried on a kernel, and what came of it; `search` is a digest of what a search without a
+    result was made on, "" for all others.
+    """
 
     kernel: str
     formula: str
@@ -62,6 +71,7 @@ class AttemptRow:
     outcome: str
     reason: str
     speedup: float | None
+    search: str = ""
 
 
 _TYPES = {"float | None": "REAL", "int | None": "INTEGER", "bool": "INTEGER", "str": "TEXT"}
@@ -87,10 +97,7 @@ def add(project: Path, entry: HistoryEntry, rows: Sequence[KernelRow] | Sequence
                 f"INSERT INTO {table} (entry, {names}) VALUES (?, {_marks(type(row))})",
                 (number, *astuple(row)),
             )
-        database.execute(
-            "DELETE FROM entries WHERE id NOT IN (SELECT id FROM entries ORDER BY time DESC, id DESC LIMIT ?)",
-            (MOST,),
-        )
+        _drop_oldest(database)
         return True
 
 
@@ -104,19 +111,63 @@ def attempt_rows(project: Path) -> list[tuple[HistoryEntry, AttemptRow]]:
     return [(HistoryEntry(*row[:7]), AttemptRow(*row[7:])) for row in _joined(project, AttemptRow)]
 
 
+def lost_searches(project: Path) -> dict[str, str]:
+    """When each search that found nothing was made, by its digest."""
+    with _opened(project) as database:
+        return dict(
+            database.execute(
+                "SELECT r.search, MAX(e.time) FROM attempts r JOIN entries e ON r.entry = e.id "
+                "WHERE r.search != '' GROUP BY r.search"
+            ).fetchall()
+        )
+
+
+def project_of(target: Path) -> Path:
+    """The folder whose history a program belongs to: its repository's top, else that of its `hipscope.toml`, else the
+    current directory where it lies below that, else its own.
+    """
+    real = Path(os.path.realpath(target))
+    folder = real if real.is_dir() else real.parent
+    top = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    holder = top or place_of(real, "hipscope.toml").holder
+    here = Path.cwd().resolve()
+    return holder or (here if folder.is_relative_to(here) else folder)
+
+
 def commit_of(folder: Path) -> tuple[str, bool]:
     """The commit that a folder's repository is at, and whether files differ from it; "" without a repository."""
     try:
         head = run_process(["git", "rev-parse", "--short=12", "HEAD"], timeout=_SECONDS, cwd=folder)
         if head.returncode != 0:
             return "", False
-        state = run_process(["git", "status", "--porcelain", "-uno", "--", "."], timeout=_SECONDS, cwd=folder)
+        words = ["git", "--no-optional-locks", "status", "--porcelain", "-uno", "--", "."]
+        state = run_process(words, timeout=_SECONDS, cwd=folder)
     except HipscopeError:
         return "", False
     return head.stdout.decode("ascii", "replace").strip(), bool(state.stdout.strip())
 
 
 _TABLES: Mapping[type, str] = {KernelRow: "kernels", AttemptRow: "attempts"}
+
+
+def _drop_oldest(database: sqlite3.Connection) -> None:
+    """Remove what is beyond the limits."""
+    oldest_first = "SELECT id FROM entries ORDER BY time, id"
+    (count,) = database.execute("SELECT COUNT(*) FROM entries").fetchone()
+    database.execute(f"DELETE FROM entries WHERE id IN ({oldest_first} LIMIT ?)", (max(0, count - MOST),))
+    while count > 1 and _bytes_used(database) > LARGEST:
+        database.execute(
+            f"DELETE FROM entries WHERE id IN ({oldest_first} LIMIT ?)", (min(_AT_ONCE, count - 1),)
+        )
+        (count,) = database.execute("SELECT COUNT(*) FROM entries").fetchone()
+
+
+def _bytes_used(database: sqlite3.Connection) -> int:
+    pages, free, size = (
+        int(database.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
 
 
 def _joined(project: Path, kind: type) -> list[tuple[Any, ...]]:
@@ -141,14 +192,15 @@ def _opened(project: Path) -> Iterator[sqlite3.Connection]:
     try:
         with database:
             database.execute("PRAGMA foreign_keys = ON")
-            columns = ", ".join(f"{f.name} {_TYPES[str(f.type)]}" for f in fields(HistoryEntry))
-            database.execute(f"CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, {columns})")
+            database.execute(
+                f"CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, {_columns(HistoryEntry)})"
+            )
             for kind, table in _TABLES.items():
-                columns = ", ".join(f"{f.name} {_TYPES[str(f.type)]}" for f in fields(kind))
                 database.execute(
                     f"CREATE TABLE IF NOT EXISTS {table} (entry INTEGER REFERENCES entries(id) ON DELETE CASCADE, "
-                    f"{columns})"
+                    f"{_columns(kind)})"
                 )
+                _add_columns(database, kind, table)
             yield database
     except sqlite3.Error as error:
         raise UsageError(
@@ -156,6 +208,18 @@ def _opened(project: Path) -> Iterator[sqlite3.Connection]:
         ) from None
     finally:
         database.close()
+
+
+def _columns(kind: type) -> str:
+    return ", ".join(f"{f.name} {_TYPES[str(f.type)]}" for f in fields(kind))
+
+
+def _add_columns(database: sqlite3.Connection, kind: type, table: str) -> None:
+    """The columns that a database of an older version lacks; its rows get their defaults."""
+    known = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+    for f in fields(kind):
+        if f.name not in known:
+            database.execute(f"ALTER TABLE {table} ADD COLUMN {f.name} {_TYPES[str(f.type)]} DEFAULT ''")
 
 
 def _marks(kind: type) -> str:

@@ -27,6 +27,7 @@ class Outcome(StrEnum):
     ADVICE = "advice"
     NO_RECIPE = "no_recipe"
     NOT_TRIED = "not_tried"
+    TRIED_BEFORE = "tried_before"
     ENDED = "ended"
     MODEL_FAILED = "model_failed"
     UNUSABLE = "unusable"

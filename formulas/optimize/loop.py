@@ -7,6 +7,7 @@ applies it if the user wants it. A result without an edit says for every attempt
 from __future__ import annotations
 
 import difflib
+import math
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +34,7 @@ from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.optimize.earlier_rounds import AcceptedRun, Earlier, after_rounds
 from hipscope.formulas.optimize.given_rewrite import judge_given
 from hipscope.formulas.optimize.kernel_search import Optimizing, search_kernel
+from hipscope.formulas.optimize.known_losses import lost
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
 from hipscope.formulas.optimize.options import OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
@@ -52,7 +54,7 @@ __all__ = [
     "optimize_project",
 ]
 
-_NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE)
+_NO_CANDIDATE = (Outcome.ADVICE, Outcome.NO_RECIPE, Outcome.CANNOT_JUDGE, Outcome.TRIED_BEFORE)
 _ROUNDS = 3  # of one kernel: each costs a profile and a search; what was tried on public programs
 _ALL_ROUNDS = 10  # of all kernels
 _SHORTEST_ROUND = 0.5  # of the time of the round before: what is left of a limit must be that at least
@@ -250,13 +252,14 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
     kernels = own_first(_in_turn(work, hot), work.run.texts)
     if not kernels:
         return OptimizeResult(status="nothing_to_do", message=_nothing(work))
-    attempts: list[Attempt] = []
+    kernels, attempts = _not_tried_before(work, kernels)
     ended = None
     for number, (kernel, group) in enumerate(kernels):
-        judged = [a for a in attempts if a.outcome not in (*_NO_CANDIDATE, Outcome.CANNOT_JUDGE)]
+        judged = [a for a in attempts if a.outcome not in _NO_CANDIDATE]
         enough = len(judged) >= config.optimize.max_attempts
         if enough and (number >= _MOST_KERNELS or _share(work, kernel) < _NEXT_KERNEL):
             break
+        before = len(attempts)
         try:
             result = search_kernel(work, kernel, group, attempts)
         except Cancelled as cancelled:
@@ -266,6 +269,8 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             break
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
+        if work.proposer is None and work.run.seconds_left == math.inf:
+            attempts[before:] = lost(attempts[before:], _search(work, kernel))
     if ended is None and not wanted:
         message = " ".join(
             [
@@ -285,6 +290,38 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
         place = {"formula": worst.formula, "kernel": worst.kernel, "file": worst.file, "line": worst.line}
         result = result.model_copy(update=place)
     return with_end(result, ended)
+
+
+def _not_tried_before(
+    work: Optimizing, kernels: Sequence[tuple[Kernel, list[Finding]]]
+) -> tuple[list[tuple[Kernel, list[Finding]]], list[Attempt]]:
+    """The kernels that are worth a search, and what stands for the search of the others: a model may answer anew."""
+    if work.proposer is not None:
+        return list(kernels), []
+    left: list[tuple[Kernel, list[Finding]]] = []
+    known: list[Attempt] = []
+    for kernel, group in kernels:
+        formula = group[0].formula if group else ""
+        attempt = work.options.losses.attempt(kernel, formula, _search(work, kernel))
+        if attempt is None:
+            left.append((kernel, group))
+        else:
+            known.append(attempt)
+    return left, known
+
+
+def _search(work: Optimizing, kernel: Kernel) -> str:
+    """The digest of the search for rewrites of a kernel."""
+    return work.options.losses.digest(
+        work.project,
+        work.run,
+        kernel,
+        work.session.toolchain.identity,
+        work.options.formula,
+        work.formulas,
+        work.hardware is not None,
+        work.earlier is not None and work.earlier.has_gained(kernel),
+    )
 
 
 def own_first(

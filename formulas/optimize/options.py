@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hipscope.formulas.optimize.known_losses import KnownLosses
 from hipscope.formulas.optimize.search_end import SearchEnd
 
 
@@ -27,7 +28,7 @@ class OptimizeOptions:
     measured interval is of one rewrite.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     `end` ends the search with what there is by then; without, it ends when all was tried.
-    `given` is judged in place of what hipscope would propose itself.
+    `given` is judged in place of what hipscope would propose itself. `losses` are searches that are not made again.
     """
 
     formula: str = "auto"
@@ -38,3 +39,4 @@ class OptimizeOptions:
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     end: SearchEnd | None = None
     given: GivenRewrite | None = None
+    losses: KnownLosses = field(default_factory=KnownLosses)

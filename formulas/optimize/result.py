@@ -48,6 +48,7 @@ class Attempt(FrozenRecord):
     notes: tuple[str, ...] = ()
     trades: tuple[Trade, ...] = ()
     diff: str = ""
+    search: str = Field("", description="of a search that found nothing: a digest of all that it was made on")
 
 
 class KernelGain(FrozenRecord):

@@ -46,10 +46,11 @@ def history(
     ] = None,
     project: Project = Path(),
 ) -> None:
-    """Show the time of a project's kernels by commit, from the saved reports that were added with --add."""
+    """Show the time of a project's kernels by commit: of its profiles, and of saved reports that are added."""
     with failures_reported():
         from hipscope.analysis.history import store
 
+        project = store.project_of(project)
         for report in reports or ():
             _add(project, report)
         rows = [(e, r) for e, r in store.kernel_rows(project) if _is(kernel, r.kernel, r.mangled)]
@@ -57,7 +58,7 @@ def history(
             _draw(rows)
         elif not reports:
             sys.stdout.write(
-                f"no profile of {project.resolve()} was added: hipscope history --add run.json\n"
+                f"no profile of {project} was kept: profile one of its programs, or add a saved report with --add\n"
             )
 
 
@@ -66,13 +67,12 @@ def attempts(kernel: KernelOption = None, project: Project = Path()) -> None:
     with failures_reported():
         from hipscope.analysis.history import store
 
+        project = store.project_of(project)
         rows = [(e, r) for e, r in store.attempt_rows(project) if _is(kernel, r.kernel, "")]
         if rows:
             _draw_attempts(rows)
         else:
-            sys.stdout.write(
-                f"no attempt of {project.resolve()} was added: hipscope history --add optimize.json\n"
-            )
+            sys.stdout.write(f"nothing was tried in {project} yet: hipscope optimize PROGRAM\n")
 
 
 def _is(wanted: str | None, name: str, mangled: str) -> bool:
@@ -90,7 +90,7 @@ def _add(project: Path, path: Path) -> None:
     from hipscope.server.reports.history_writer import history_rows
 
     report = open_report(OpenRequest((path,), (project,)), Run()).report
-    found = history_rows(report, path, store.commit_of(project))
+    found = history_rows(report, path, project, store.commit_of(project))
     if found is None:
         raise UsageError(f"{path}: not a saved profile or optimization", "save one with -o run.json")
     if not store.add(project, *found):
@@ -104,11 +104,15 @@ def _draw(rows: Sequence[tuple[HistoryEntry, KernelRow]]) -> None:
     from hipscope.server.render.words import bar, duration, interval
 
     console = text_console(sys.stdout, None)
-    for mangled in dict.fromkeys(row.mangled for _, row in rows):
-        own = [(entry, row) for entry, row in rows if row.mangled == mangled]
+    for mangled, file in dict.fromkeys((row.mangled, row.file) for _, row in rows):
+        own = [(entry, row) for entry, row in rows if (row.mangled, row.file) == (mangled, file)]
         longest = max((row.time_ns or 0.0 for _, row in own), default=0.0)
         table = Table(
-            box=None, pad_edge=False, padding=(0, 1), title=Text(own[0][1].kernel), title_justify="left"
+            box=None,
+            pad_edge=False,
+            padding=(0, 1),
+            title=Text(own[0][1].kernel + (f"  {file}" if file else "")),
+            title_justify="left",
         )
         for name in ("commit", "when", "time", "", "kind", "VGPRs"):
             table.add_column(name, justify="right" if name in ("time", "VGPRs") else "left", no_wrap=True)

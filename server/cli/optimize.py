@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hipscope.server.console.kept import keep, lost_before
 from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
@@ -71,6 +72,10 @@ def optimize(  # one parameter per option of the command
     test_command: Annotated[
         str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also try what the log of attempts says has lost on the same text."),
+    ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Write a verified rewrite into the file.")] = False,
     yes_send: Annotated[
         bool,
@@ -106,7 +111,8 @@ def optimize(  # one parameter per option of the command
             tasks.check_writable(request)
         # The first stop ends the search, with what it has by then; the second one ends the command.
         with failure_written(source, format, output), work_begun() as ended, progress_shown() as progress:
-            report = tasks.optimize(request, Run(progress=progress), ended)
+            lost = None if again else lost_before(source)
+            report = tasks.optimize(request, Run(progress=progress), ended, lost=lost)
         edit = report.edit if report.status == "verified" else None
 
         def draw(console: Console) -> None:
@@ -116,6 +122,7 @@ def optimize(  # one parameter per option of the command
 
         # What was proved is shown before anything is written: a write that fails must not lose it.
         write_result(report, draw, format, output)
+        keep([(source, report)], format, output)
         kept = tasks.apply(edit) if apply and edit is not None else None
         if edit is not None and format is Format.TEXT:
             from hipscope.server.render.notes import short_path

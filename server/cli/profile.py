@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hipscope.server.console.kept import keep
 from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
@@ -28,6 +29,8 @@ from hipscope.server.console.results import check_format, failure_written, write
 from hipscope.server.console.terminal import check_output, failures_reported, run_task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from hipscope.analysis.run import Run
@@ -70,6 +73,7 @@ def profile(
 
         refuse_captures(sources_or_here(sources))
         texts = SourceTexts()
+        whole: list[tuple[Path, Report]] = []
         requests = [
             tasks.TaskRequest(
                 source,
@@ -89,18 +93,22 @@ def profile(
 
         def task(request: TaskRequest, run: Run) -> Report:
             report = tasks.profile(request, run)
+            whole.append((request.target, report))
             report = report if kernel is None else of_kernels(report, kernel)
             return report if top is None else _longest(report, top, all_findings=format is not Format.JSON)
 
         if len(requests) > 1:
-            write_programs(
-                run_programs(task, requests, _raise_failure, jobs, texts), draw, format, output, texts
-            )
+            done = run_programs(task, requests, _raise_failure, jobs, texts)
+            try:
+                write_programs(done, draw, format, output, texts)
+            finally:
+                keep(whole, Format.TEXT, None)  # a file of several reports is none of a single one
             return
         with failure_written(requests[0].target, format, output):
             report = run_task(task, requests[0], texts)
         check_output(output, report.inputs.files)  # data that the program read, too
         write_result(report, lambda console: draw(report, console), format, output, texts)
+        keep(whole, format, output if top is None and kernel is None else None)
         _raise_failure(report, shown=format is Format.TEXT)
 
 

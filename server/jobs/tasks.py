@@ -198,13 +198,15 @@ def optimize(
     ended: threading.Event | None = None,
     *,
     given: GivenRewrite | None = None,
+    lost: Mapping[str, str] | None = None,
 ) -> Optimization:
     """Find, rewrite, prove and time; the `hipscope.optimize/1` record. Raises HipscopeError.
 
     When `ended` is set, or at the time limit, the record has what was verified so far. A rewrite that is `given` is
-    judged in place of those that are looked for.
+    judged in place of those that are looked for. Searches that were `lost` before, by digest, are not made again.
     """
     from hipscope.analysis.runs.kernel_defects import kernel_defects, wave_defects
+    from hipscope.formulas.optimize.known_losses import KnownLosses
     from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
     from hipscope.formulas.optimize.search_end import SearchEnd
 
@@ -223,6 +225,7 @@ def optimize(
         stored_keys=request.stored_keys,
         end=end,
         given=given,
+        losses=KnownLosses(lost or {}, other_files(project, run.texts)),
     )
     result = optimize_project(project, run, options=options)
     if result.edit is None:

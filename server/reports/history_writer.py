@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,13 +14,18 @@ from hipscope.server.reports.schema.fields import to_json
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
 
+HistoryRows = tuple[HistoryEntry, list[KernelRow] | list[AttemptRow]]
+
 
 def history_rows(
-    report: object, path: Path, commit: tuple[str, bool]
-) -> tuple[HistoryEntry, list[KernelRow] | list[AttemptRow]] | None:
-    """The entry and its rows; None for a report of another kind. `path` is where it was saved: its time counts."""
-    when = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    where = str(path.resolve())
+    report: object, path: Path | None, project: Path, commit: tuple[str, bool]
+) -> HistoryRows | None:
+    """The entry and its rows; None for a report of another kind. `path` is where it was saved: that time counts, else
+    that of now. `project` is the folder that files are named from.
+    """
+    saved = datetime.now(UTC) if path is None else datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    when = saved.isoformat(timespec="seconds")
+    where = "" if path is None else str(path.resolve())
     if isinstance(report, Report):
         inputs = hashlib.sha256(json.dumps(to_json(report.inputs), sort_keys=True).encode()).hexdigest()
         entry = HistoryEntry(when, *commit, report.device.name, report.provenance, inputs, where)
@@ -35,14 +41,22 @@ def history_rows(
                 vgprs=k.resources.vgprs,
                 spills=k.resources.vgpr_spills,
                 occupancy=k.occupancy.theoretical if k.occupancy is not None else None,
+                file=_named_from(project, k.file or ""),
             )
             for k in report.kernels
         ]
     if isinstance(report, Optimization):
-        inputs = hashlib.sha256("\n".join(a.diff for a in report.attempts).encode()).hexdigest()
+        tried = "\n".join(f"{a.kernel} {a.title} {a.diff}" for a in report.attempts)
+        inputs = hashlib.sha256(tried.encode("utf-8", "replace")).hexdigest()
         entry = HistoryEntry(when, *commit, "", report.provenance or "modelled", inputs, where)
         return entry, [
-            AttemptRow(base_name(a.kernel), a.formula, a.title, a.outcome, a.reason, a.speedup)
+            AttemptRow(base_name(a.kernel), a.formula, a.title, a.outcome, a.reason, a.speedup, a.search)
             for a in report.attempts
+            if a.outcome != "tried_before"
         ]
     return None
+
+
+def _named_from(project: Path, file: str) -> str:
+    path, real = Path(file), Path(os.path.realpath(project))
+    return path.relative_to(real).as_posix() if file and path.is_relative_to(real) else file

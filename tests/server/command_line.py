@@ -45,6 +45,7 @@ class Cli:
             name: value,
             "TMPDIR": str(self.scratch),
             "XDG_CACHE_HOME": str(cache),
+            "XDG_STATE_HOME": str(cache / "state"),
         }
 
     def start(self, *arguments: str, **changes: str) -> subprocess.Popen[str]:

@@ -89,7 +89,10 @@ class Trade:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One candidate and what became of it; `title` is empty for a recipe that did not apply."""
+    """One candidate and what became of it; `title` is empty for a recipe that did not apply.
+
+    `search`: of a search that found nothing, a digest of all that it was made on.
+    """
 
     formula: str
     kernel: str
@@ -105,6 +108,7 @@ class Attempt:
     notes: tuple[str, ...]
     trades: tuple[Trade, ...]
     diff: str
+    search: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +56,45 @@ def test_a_broken_database_is_named(tmp_path: Path, state: Path) -> None:
     file.write_bytes(b"no database" * 100)
     with pytest.raises(UsageError, match="history cannot be read"):
         store.kernel_rows(tmp_path)
+
+
+def test_a_database_that_is_too_large_loses_its_oldest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LARGEST", 200_000)
+    for minute in range(30):
+        entry = replace(ENTRY, time=f"2026-11-28T12:{minute:02}:00+00:00")
+        store.add(tmp_path, entry, [replace(ATTEMPT, reason="x" * 20_000)])
+    left = [entry.time[14:16] for entry, _ in store.attempt_rows(tmp_path)]
+    assert left[-1] == "29"
+    assert "00" not in left
+
+
+def test_a_database_of_an_older_version_gets_its_columns(tmp_path: Path, state: Path) -> None:
+    store.add(tmp_path, ENTRY, [ATTEMPT])
+    (file,) = state.rglob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        database.execute("ALTER TABLE attempts DROP COLUMN search")
+        database.execute("ALTER TABLE kernels DROP COLUMN file")
+    assert [row for _, row in store.attempt_rows(tmp_path)] == [ATTEMPT]
+    later = replace(ENTRY, time="2026-11-29T00:00:00+00:00")
+    store.add(tmp_path, later, [replace(ATTEMPT, search="s")])
+    assert store.lost_searches(tmp_path) == {"s": later.time}
+
+
+def test_a_program_belongs_to_its_repository_its_settings_or_the_folder_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert store.project_of(tmp_path / "a" / "x.hip") == tmp_path / "a"
+    monkeypatch.chdir(tmp_path)
+    assert store.project_of(inner / "x.hip") == tmp_path
+    (tmp_path / "a" / "hipscope.toml").touch()
+    assert store.project_of(inner / "x.hip") == tmp_path / "a"
+    (inner / ".git").touch()
+    assert store.project_of(inner) == inner
 
 
 def test_a_folder_without_a_repository_has_no_commit(tmp_path: Path) -> None:

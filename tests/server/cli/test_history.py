@@ -18,7 +18,7 @@ def git(cli: Cli, *words: str) -> None:
 
 def test_the_time_of_a_kernel_is_shown_by_commit(cli: Cli, report_data: dict[str, Any]) -> None:
     state = {"XDG_STATE_HOME": str(cli.folder / "state")}
-    assert "--add run.json" in cli("history", **state).stdout
+    assert "with --add" in cli("history", **state).stdout
     git(cli, "init", "-q")
     cli.write("one", "a.txt")
     git(cli, "add", "a.txt")
@@ -40,4 +40,71 @@ def test_the_time_of_a_kernel_is_shown_by_commit(cli: Cli, report_data: dict[str
     assert "is there already" in cli("history", "--add", "one.json", **state).stderr
     cli.write("{}", "no.json")
     assert cli("history", "--add", "no.json", **state).code == 2
-    assert "optimize.json" in cli("attempts", **state).stdout
+    assert "hipscope optimize" in cli("attempts", **state).stdout
+
+
+PROGRAM = """\
+#include <hip/hip_runtime.h>
+__global__ void scale(float* p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  p[i] = p[i] * 1.5f;
+}
+int main() {
+  float* p;
+  (void)hipMalloc(&p, 4096 * 4);
+  scale<<<16, 256>>>(p);
+  return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
+}
+"""
+
+
+def rows(cli: Cli, *words: str) -> list[str]:
+    return [line for line in cli("history", *words).stdout.splitlines() if "modelled" in line]
+
+
+def test_each_profile_is_a_row_unless_the_settings_say_no(cli: Cli) -> None:
+    folder = cli.folder / "src"
+    folder.mkdir()
+    cli.write(PROGRAM, "src/scale.hip")
+    cli.write(PROGRAM.replace("return hip", "return 1 + hip"), "src/fails.hip")
+    assert cli("profile", "src/scale.hip", "--backend", "emulator").code == 0
+    assert len(rows(cli)) == 1
+    saved = ("--format", "json", "-o", "run.json")
+    several = ("src/scale.hip", "src/fails.hip")
+    assert cli("profile", "src/scale.hip", "--backend", "emulator", *saved).code == 0
+    assert cli("profile", *several, "--backend", "emulator").code == 4
+    assert len(rows(cli, "scale")) == 3
+    assert "is there already" in cli("history", "--add", "run.json").stderr
+    cli.write("history = false\n", "src/hipscope.toml")
+    assert cli("profile", "src/scale.hip", "--backend", "emulator").code == 0
+    assert len(rows(cli)) == 3
+
+
+def test_a_history_that_cannot_be_written_costs_a_line(cli: Cli) -> None:
+    cli.write(PROGRAM)
+    cli.write("no folder", "state")
+    done = cli("profile", "program.hip", "--backend", "emulator", XDG_STATE_HOME=str(cli.folder / "state"))
+    assert done.code == 0
+    assert "scale" in done.stdout
+    assert len(done.stderr.splitlines()) == 1
+    assert "not in the history" in done.stderr
+
+
+def test_what_lost_on_the_same_text_is_tried_again_only_with_again(cli: Cli) -> None:
+    cli.write(PROGRAM)
+    command = ("optimize", "program.hip", "--backend", "emulator", "--format", "json")
+
+    def attempts(*more: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(cli(*command, *more).stdout)["attempts"]
+        return found
+
+    first = attempts()
+    assert first
+    assert {a["outcome"] for a in first}.isdisjoint({"tried_before", "accepted"})
+    kept = cli("attempts").stdout
+    (known,) = attempts()
+    assert known["outcome"] == "tried_before"
+    assert "--again" in known["reason"]
+    assert cli("attempts").stdout == kept
+    assert "tried on this very text" in cli("optimize", "program.hip", "--backend", "emulator").stdout
+    assert [a["title"] for a in attempts("--again")] == [a["title"] for a in first]
