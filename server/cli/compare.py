@@ -17,16 +17,17 @@ from hipscope.server.console.options import (
     GateFormatOption,
     OutputOption,
     ProgramCommand,
+    WriteOption,
     program_arguments,
 )
-from hipscope.server.console.results import check_format, write_result
+from hipscope.server.console.results import SourceRoot, check_format, failure_written, write_result
 from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hipscope.analysis.run import Run
-    from hipscope.server.reports.schema.compare import ComparedProgram
+    from hipscope.server.reports.schema.compare import ComparedProgram, CompareReport
     from hipscope.server.reports.schema.profile import Provenance, Report
 
 LIMIT_PASSED = 5
@@ -40,6 +41,15 @@ class _Asked:
     arguments: tuple[str, ...]
     backend: str
     device: str | None
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A program that was compared, the kind of its times, and the head's profile; None for one that failed."""
+
+    program: ComparedProgram
+    provenance: Provenance | None
+    head: Report | None
 
 
 def add(app: typer.Typer) -> None:
@@ -78,39 +88,68 @@ def compare(
     device: DeviceOption = None,
     format: GateFormatOption = Format.TEXT,
     output: OutputOption = None,
+    write: WriteOption = None,
 ) -> None:
     """Compare two programs or profiles, or the programs of two git revisions."""
     with failures_reported():
-        check_format(format)
-        check_output(output, [Path(base), Path(head)])
+        files: list[tuple[Format, Path | None]] = [(format, output), *(write or ())]
+        for form, file in files:
+            check_format(form)
+            check_output(file, [Path(base), Path(head)])
         from hipscope.analysis.run import Run
         from hipscope.analysis.source.texts import SourceTexts
-        from hipscope.server.render.compare import render_compare
         from hipscope.server.reports.compare_writer import passed_limits, read_limits
         from hipscope.server.reports.schema.compare import CompareReport
 
         limits = read_limits(fail_on)
-        with stop_asked() as cancel, progress_shown() as progress:
-            run = Run(cancel, progress, SourceTexts())
-            asked = _Asked(program_arguments(context), backend.value, device)
-            if not programs and any(Path(side).exists() for side in (base, head)):
-                sides = [_of_path(Path(side), asked, run) for side in (base, head)]
-                pairs = [_compared(Path(head).name, *sides)]
-            else:
-                pairs = _of_revisions((base, head), programs or ["."], asked, run)
-        compared = tuple(program for program, _ in pairs)
-        kinds = {kind for _, kind in pairs if kind is not None}
-        report = CompareReport(
-            base=base,
-            head=head,
-            provenance=kinds.pop() if len(kinds) == 1 else None,
-            programs=compared,
-            limits=tuple(limit.text for limit in limits),
-            passed_limits=passed_limits(compared, limits),
-        )
-        write_result(report, lambda console: render_compare(report, console), format, output)
+        with contextlib.ExitStack() as trees:
+            for form, file in files:
+                trees.enter_context(failure_written(Path(head), form, file))
+            with stop_asked() as cancel, progress_shown() as progress:
+                run = Run(cancel, progress, SourceTexts())
+                asked = _Asked(program_arguments(context), backend.value, device)
+                if not programs and any(Path(side).exists() for side in (base, head)):
+                    sides = [_of_path(Path(side), asked, run) for side in (base, head)]
+                    done, root = [_compared(Path(head).name, *sides)], SourceRoot.here()
+                else:
+                    done, root = _of_revisions(trees, (base, head), programs or ["."], asked, run)
+            compared = tuple(one.program for one in done)
+            kinds = {one.provenance for one in done if one.provenance is not None}
+            report = CompareReport(
+                base=base,
+                head=head,
+                provenance=kinds.pop() if len(kinds) == 1 else None,
+                programs=compared,
+                limits=tuple(limit.text for limit in limits),
+                passed_limits=passed_limits(compared, limits),
+            )
+            for form, file in files:
+                _write(report, done, form, file, root)
         if report.passed_limits or any(program.failed is not None for program in compared):
             raise typer.Exit(LIMIT_PASSED if report.passed_limits else 4)
+
+
+def _write(
+    report: CompareReport, done: Sequence[_Done], format: Format, output: Path | None, root: SourceRoot
+) -> None:
+    """Write the comparison in one form; one that is of findings has those of the head."""
+    from hipscope.server.render.compare import render_compare
+    from hipscope.server.reports.schema.programs import ProgramError, ProgramReport, ProgramsReport
+
+    shown: CompareReport | ProgramsReport = report
+    if format in (Format.SARIF, Format.CODEQUALITY):
+        shown = ProgramsReport(
+            tuple(
+                ProgramReport(
+                    one.program.program,
+                    0 if one.program.failed is None else 4,
+                    None if one.program.failed is None else ProgramError(one.program.failed, None),
+                    one.head,
+                )
+                for one in done
+            )
+        )
+    write_result(shown, lambda console: render_compare(report, console), format, output, root=root)
 
 
 def _of_path(path: Path, asked: _Asked, run: Run) -> Report:
@@ -135,11 +174,10 @@ def _of_path(path: Path, asked: _Asked, run: Run) -> Report:
 
 
 def _of_revisions(
-    revisions: tuple[str, str], programs: Sequence[str], asked: _Asked, run: Run
-) -> list[tuple[ComparedProgram, Provenance | None]]:
-    """The comparison of each program, profiled in both revisions. A program that fails leaves the others.
-
-    Raises HipscopeError for what is no revision.
+    trees: contextlib.ExitStack, revisions: tuple[str, str], programs: Sequence[str], asked: _Asked, run: Run
+) -> tuple[list[_Done], SourceRoot]:
+    """The comparison of each program, profiled in both revisions, and where the files of the head lie until `trees` are
+    closed. A program that fails leaves the others. Raises HipscopeError for what is no revision.
     """
     from hipscope.analysis.errors import Cancelled, HipscopeError
     from hipscope.analysis.system.revisions import repository_of, revision_files
@@ -147,22 +185,21 @@ def _of_revisions(
 
     repository = repository_of(Path.cwd(), run.cancel)
     below = Path.cwd().resolve().relative_to(repository.resolve())
-    found: list[tuple[ComparedProgram, Provenance | None]] = []
-    with contextlib.ExitStack() as stack:
-        trees = [stack.enter_context(revision_files(repository, name, run.cancel)) for name in revisions]
-        for program in programs:
-            try:
-                reports = [_profile(tree / below / program, asked, run) for tree in trees]
-            except Cancelled:
-                raise
-            except HipscopeError as failure:
-                why = str(failure)
-                for tree in trees:
-                    why = why.replace(f"{tree}/", "")
-                found.append((ComparedProgram(program, (), why), None))
-                continue
-            found.append(_compared(program, *reports))
-    return found
+    found: list[_Done] = []
+    folders = [trees.enter_context(revision_files(repository, name, run.cancel)) for name in revisions]
+    for program in programs:
+        try:
+            reports = [_profile(folder / below / program, asked, run) for folder in folders]
+        except Cancelled:
+            raise
+        except HipscopeError as failure:
+            why = str(failure)
+            for folder in folders:
+                why = why.replace(f"{folder}/", "")
+            found.append(_Done(ComparedProgram(program, (), why), None, None))
+            continue
+        found.append(_compared(program, *reports))
+    return found, SourceRoot(folders[1], repository)
 
 
 def _profile(program: Path, asked: _Asked, run: Run) -> Report:
@@ -180,8 +217,8 @@ def _profile(program: Path, asked: _Asked, run: Run) -> Report:
     return report
 
 
-def _compared(program: str, base: Report, head: Report) -> tuple[ComparedProgram, Provenance | None]:
+def _compared(program: str, base: Report, head: Report) -> _Done:
     from hipscope.server.reports.compare_writer import compare_reports
 
     kind = base.provenance if base.provenance == head.provenance else None
-    return compare_reports(program, base, head), kind
+    return _Done(compare_reports(program, base, head), kind, head)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.console.kept import keep, lost_before
+from hipscope.server.console.history_rows import keep, lost_before
 from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
     BackendOption,
     BenchOption,
     DeviceOption,
+    FindingsFormatOption,
     Format,
-    FormatOption,
     OutputOption,
     ProgramCommand,
     Rewriter,
@@ -84,7 +84,7 @@ def optimize(  # one parameter per option of the command
     bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
-    format: FormatOption = Format.TEXT,
+    format: FindingsFormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Rewrite the kernel that loses the most time; show the change only if it is proved and faster."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.console.kept import keep
+from hipscope.server.console.history_rows import keep
 from hipscope.server.console.manner import MANNER
 from hipscope.server.console.options import (
     Backend,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from hipscope.analysis.run import Run
     from hipscope.server.jobs.tasks import TaskRequest
+    from hipscope.server.reports.schema.isa import IsaReport
     from hipscope.server.reports.schema.profile import Report
 
 _EMULATOR_SAYS = "hipscope emulator: kernel "
@@ -82,6 +83,7 @@ def profile(
                 backend=backend.value,
                 device=device,
                 keep_going=keep_going,
+                keep_isa=format is Format.HTML,
             )
             for source in sources_or_here(sources)
         ]
@@ -107,9 +109,18 @@ def profile(
         with failure_written(requests[0].target, format, output):
             report = run_task(task, requests[0], texts)
         check_output(output, report.inputs.files)  # data that the program read, too
-        write_result(report, lambda console: draw(report, console), format, output, texts)
+        code = _machine_code(requests[0], report) if format is Format.HTML else None
+        write_result(report, lambda console: draw(report, console), format, output, texts, code=code)
         keep(whole, format, output if top is None and kernel is None else None)
         _raise_failure(report, shown=format is Format.TEXT)
+
+
+def _machine_code(request: TaskRequest, report: Report) -> dict[str, IsaReport]:
+    """That of the report's kernels, which the task has kept."""
+    from hipscope.server.reports.isa_store import load_isa
+
+    found = {k.mangled: load_isa(request.target, report.inputs, k.mangled) for k in report.kernels}
+    return {name: code for name, code in found.items() if code is not None}
 
 
 def _longest(report: Report, count: int, *, all_findings: bool) -> Report:

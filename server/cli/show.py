@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,19 +71,20 @@ def show(
         check_output(output, paths)
         from hipscope.analysis.run import Run
         from hipscope.analysis.source.texts import SourceTexts
-        from hipscope.server.jobs.opening import Opened, OpenRequest, of_kernels, open_report
+        from hipscope.server.jobs.opening import OpenRequest, of_kernels, open_report
         from hipscope.server.reports.schema.profile import Report
 
         roots = tuple(source_root) if source_root else (Path.cwd(),)
         with failure_written(paths[0], format, output):
             with stop_asked() as cancel, progress_shown() as progress:
-                opened = open_report(OpenRequest(tuple(paths), roots), Run(cancel, progress, SourceTexts()))
+                asked = OpenRequest(tuple(paths), roots, keep_isa=format is Format.HTML)
+                opened = open_report(asked, Run(cancel, progress, SourceTexts()))
             if kernel is not None and isinstance(opened.report, Report):
-                opened = Opened(of_kernels(opened.report, kernel), opened.texts)
+                opened = replace(opened, report=of_kernels(opened.report, kernel))
         if metrics is not None:
             _write_metrics(opened.report, metrics, top, format, output)
         else:
-            write_result(opened.report, _drawing(opened, top), format, output, opened.texts)
+            write_result(opened.report, _drawing(opened, top), format, output, opened.texts, code=opened.code)
 
 
 def _write_metrics(

@@ -61,6 +61,7 @@ class Format(StrEnum):
     HTML = "html"
     SARIF = "sarif"
     JUNIT = "junit"
+    CODEQUALITY = "codequality"
 
 
 class Rewriter(StrEnum):
@@ -150,7 +151,7 @@ def _without(*forms: Format) -> Callable[[Format], Format]:
 
     def checked(form: Format) -> Format:
         if form in forms:
-            of = "profile, show and check" if form is Format.SARIF else "compare"
+            of = "compare" if form is Format.JUNIT else "profile, show, check, optimize and compare"
             raise typer.BadParameter(f"{form.value} is a form of {of}")
         return form
 
@@ -159,14 +160,41 @@ def _without(*forms: Format) -> Callable[[Format], Format]:
 
 _FORM = "json prints one object and nothing else."
 FormatOption = Annotated[
-    Format, typer.Option("--format", help=_FORM, callback=_without(Format.SARIF, Format.JUNIT))
+    Format,
+    typer.Option("--format", help=_FORM, callback=_without(Format.SARIF, Format.JUNIT, Format.CODEQUALITY)),
 ]
 FindingsFormatOption = Annotated[
     Format,
-    typer.Option("--format", help=f"{_FORM} sarif is for code scanning.", callback=_without(Format.JUNIT)),
+    typer.Option(
+        "--format",
+        help=f"{_FORM} sarif is for code scanning, codequality for GitLab.",
+        callback=_without(Format.JUNIT),
+    ),
 ]
 GateFormatOption = Annotated[
-    Format, typer.Option("--format", help=f"{_FORM} junit is for CI.", callback=_without(Format.SARIF))
+    Format,
+    typer.Option(
+        "--format", help=f"{_FORM} junit is for CI; sarif and codequality have the head's findings."
+    ),
+]
+
+
+def _form_and_file(word: str) -> tuple[Format, Path]:
+    form, equals, name = word.partition("=")
+    if not equals or form not in list(Format):
+        raise typer.BadParameter(f"{word!r} is not FORMAT=FILE, such as html=change.html")
+    return Format(form), named_path(name)
+
+
+WriteOption = Annotated[
+    list[Any] | None,
+    typer.Option(
+        "--write",
+        parser=_form_and_file,
+        metavar="FORMAT=FILE",
+        help="Also write the result in this form, such as html=change.html or sarif=head.sarif; may be repeated.",
+        show_default=False,
+    ),
 ]
 
 

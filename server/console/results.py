@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import io
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +23,25 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hipscope.analysis.source.texts import SourceTexts
+    from hipscope.server.reports.schema.isa import IsaReport
 
 _PAGE_WIDTH = 120
+_FOR_MACHINES = (Format.JSON, Format.SARIF, Format.JUNIT, Format.CODEQUALITY)
+
+
+@dataclass(frozen=True)
+class SourceRoot:
+    """The folder that files are named from, and its address for readers: `folder` may be a copy."""
+
+    folder: Path
+    named: Path
+
+    @classmethod
+    def here(cls) -> SourceRoot:
+        """The repository that the current directory is in, else that."""
+        here = Path.cwd()
+        top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+        return cls(top, top)
 
 
 def write_result(
@@ -31,8 +50,11 @@ def write_result(
     format: Format,
     output: Path | None,
     texts: SourceTexts | None = None,
+    root: SourceRoot | None = None,
+    code: Mapping[str, IsaReport] | None = None,
 ) -> None:
-    """Write the report; `draw` prints it on a console, `texts` are those that it is of.
+    """Write the report; `draw` prints it on a console, `texts` are those that it is of, `root` where its files lie,
+    `code` its kernels' machine code.
 
     Raises UsageError when the file cannot be written, MissingTool when a page needs what is not installed.
     """
@@ -41,9 +63,9 @@ def write_result(
         from hipscope.analysis.source.texts import SourceTexts as Texts
         from hipscope.server.pages.page import has_page, render_page
 
-        page = render_page(report, texts or Texts()) if has_page(report) else None
-    elif format in (Format.SARIF, Format.JUNIT):
-        page = _exchanged(report, format, texts)
+        page = render_page(report, texts or Texts(), code) if has_page(report) else None
+    elif format in (Format.SARIF, Format.JUNIT, Format.CODEQUALITY):
+        page = _exchanged(report, format, texts, root or SourceRoot.here())
     with result_stream(output, format) as stream:
         if format is Format.JSON:
             from hipscope.server.render.json import render_json
@@ -58,22 +80,25 @@ def write_result(
     sys.stdout.flush()
 
 
-def _exchanged(report: object, format: Format, texts: SourceTexts | None) -> str:
+def _exchanged(report: object, format: Format, texts: SourceTexts | None, root: SourceRoot) -> str:
     """The report in a format of other tools. Raises UsageError for a report that has none."""
     from hipscope.analysis.errors import UsageError
     from hipscope.analysis.source.texts import SourceTexts as Texts
+    from hipscope.server.exchange.code_quality import render_code_quality
     from hipscope.server.exchange.junit import render_junit
     from hipscope.server.exchange.sarif import has_sarif, render_sarif
     from hipscope.server.reports.schema.compare import CompareReport
+    from hipscope.server.reports.schema.programs import FailureReport
 
-    if format is Format.JUNIT and isinstance(report, CompareReport):
+    if format is Format.JUNIT and isinstance(report, CompareReport | FailureReport):
         return render_junit(report)
-    if format is Format.SARIF and has_sarif(report):
-        here = Path.cwd()
-        root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-        return render_sarif(report, texts or Texts(), importlib.metadata.version("hipscope"), root)
+    if format is not Format.JUNIT and has_sarif(report):
+        render = render_sarif if format is Format.SARIF else render_code_quality
+        version = importlib.metadata.version("hipscope")
+        return render(report, texts or Texts(), version, root.folder, root.named)
     raise UsageError(
-        f"this report has no {format.value} form", "sarif: profiles and checks; junit: comparisons"
+        f"this report has no {format.value} form",
+        "sarif and codequality: profiles, checks and rewrites; junit: comparisons",
     )
 
 
@@ -87,7 +112,7 @@ def check_format(format: Format) -> None:
 
 @contextlib.contextmanager
 def failure_written(source: Path, format: Format, output: Path | None) -> Iterator[None]:
-    """Around what makes a result: with JSON asked for, a failure is an object where the result would be."""
+    """Around what makes a result: in a form for machines a failure stands where the result would be."""
     from hipscope.analysis.errors import Cancelled, HipscopeError
 
     try:
@@ -95,7 +120,7 @@ def failure_written(source: Path, format: Format, output: Path | None) -> Iterat
     except Cancelled:
         raise
     except HipscopeError as failure:
-        if format is Format.JSON:
+        if format in _FOR_MACHINES:
             from hipscope.server.reports.schema.programs import FailureReport, ProgramError
 
             error = ProgramError(failure.message, failure.hint)
@@ -123,4 +148,7 @@ def _page(draw: Callable[[Console], None], format: Format) -> str:
     draw(console)
     if colours:
         return console.export_html(inline_styles=True)
-    return f"```text\n{drawn.getvalue().rstrip()}\n```\n"
+    text = drawn.getvalue().rstrip()
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}\n"

@@ -7,12 +7,16 @@ from xml.etree import ElementTree
 
 from hipscope.server.render.words import duration
 from hipscope.server.reports.schema.compare import ComparedKernel, ComparedProgram, CompareReport
+from hipscope.server.reports.schema.programs import FailureReport
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render_junit(report: CompareReport) -> str:
+def render_junit(report: CompareReport | FailureReport) -> str:
     """The XML document. A limit that no kernel has to do with fails a case of its program."""
+    if isinstance(report, FailureReport):
+        program = ComparedProgram(report.source, (), report.error.message)
+        report = CompareReport("", report.source, None, (program,), (), ())
     suites = ElementTree.Element("testsuites", name=_text(f"{report.base} to {report.head}"))
     for program in report.programs:
         suites.append(_suite(report, program))

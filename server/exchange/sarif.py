@@ -21,8 +21,9 @@ from hipscope.server.render.formula_pages import formula_page, page_text
 from hipscope.server.render.words import percent
 from hipscope.server.reports.schema.check import CheckReport, DefectReport, DefectSite
 from hipscope.server.reports.schema.notes import CompileNote
+from hipscope.server.reports.schema.optimize import Edit, EditPart, Optimization
 from hipscope.server.reports.schema.profile import Finding, Report
-from hipscope.server.reports.schema.programs import ProgramsReport
+from hipscope.server.reports.schema.programs import FailureReport, ProgramsReport
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ROOT = "SRCROOT"
@@ -33,12 +34,23 @@ Node = dict[str, Any]
 
 
 def has_sarif(report: object) -> bool:
-    """Whether a result has findings or defects at all."""
-    return isinstance(report, Report | CheckReport | ProgramsReport)
+    """Whether a result has findings or defects at all, or is the failure to get one."""
+    return isinstance(report, Report | CheckReport | ProgramsReport | FailureReport | Optimization)
 
 
-def render_sarif(report: object, texts: SourceTexts, version: str, root: Path) -> str:
-    """The log of a result. Files below `root` are named from it, others by their address."""
+def render_sarif(
+    report: object, texts: SourceTexts, version: str, root: Path, named: Path | None = None
+) -> str:
+    """The log of a result. Files below `root` are named from it, others by their address. `named` is the address of
+    `root` for readers, where it is a copy.
+    """
+    return json.dumps(sarif_log(report, texts, version, root, named), indent=2, ensure_ascii=False) + "\n"
+
+
+def sarif_log(
+    report: object, texts: SourceTexts, version: str, root: Path, named: Path | None = None
+) -> Node:
+    """The same as an object."""
     log = _Log(texts, root.resolve())
     reports = [p.report for p in report.programs] if isinstance(report, ProgramsReport) else [report]
     for one in reports:
@@ -46,11 +58,23 @@ def render_sarif(report: object, texts: SourceTexts, version: str, root: Path) -
             log.add_profile(one)
         elif isinstance(one, CheckReport):
             log.add_check(one)
-    failed = (
-        [p.error.message for p in report.programs if p.error] if isinstance(report, ProgramsReport) else []
-    )
-    failed += [why for one in reports if isinstance(one, Report) and (why := one.failure())]
-    return json.dumps(log.node(version, failed), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        elif isinstance(one, Optimization) and one.status == "verified" and one.edit is not None:
+            log.add_rewrite(one, one.edit)
+    return log.node(version, list(_failed(report)), named or root)
+
+
+def _failed(report: object) -> Iterator[str]:
+    """What went wrong with each program, in words."""
+    if isinstance(report, FailureReport):
+        yield f"{report.source}: {report.error.message}"
+    elif isinstance(report, Report) and (why := report.failure()):
+        yield why
+    elif isinstance(report, ProgramsReport):
+        for program in report.programs:
+            if program.error is not None:
+                yield f"{program.source}: {program.error.message}"
+            elif program.report is not None:
+                yield from _failed(program.report)
 
 
 @dataclass
@@ -63,7 +87,7 @@ class _Log:
     results: list[Node] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
 
-    def node(self, version: str, failed: list[str]) -> Node:
+    def node(self, version: str, failed: list[str], named: Path) -> Node:
         driver = {"name": "hipscope", "version": version, "rules": list(self.rules.values())}
         invocation: Node = {"executionSuccessful": not failed}
         if failed:
@@ -72,7 +96,8 @@ class _Log:
             ]
         run = {
             "tool": {"driver": driver},
-            "originalUriBaseIds": {_ROOT: {"uri": f"{self.root.as_uri()}/"}},
+            "originalUriBaseIds": {_ROOT: {"uri": f"{named.resolve().as_uri()}/"}},
+            "columnKind": "unicodeCodePoints",
             "invocations": [invocation],
             "results": self.results,
         }
@@ -125,6 +150,36 @@ class _Log:
             self.results.append(result)
         for note in report.notes:
             self.results.append(self._note(note))
+
+    def add_rewrite(self, found: Optimization, edit: Edit) -> None:
+        """A verified rewrite: a result with its edit as a fix (3.55)."""
+        formula = found.formula or "rewrite"
+        rule = self._rule(formula, formula, "A rewrite that was proved and timed.")
+        place = (found.file or edit.file, found.line or 0, 0)
+        result = self._result(rule, "note", found.message, found.kernel or "", place)
+        changes = [self._change(part) for part in edit.parts]
+        if all(changes):
+            text = f"{found.speedup or 1.0:.2f}x as fast ({found.provenance or 'modelled'}), verified"
+            result["fixes"] = [{"description": {"text": text}, "artifactChanges": changes}]
+        result["properties"] = {
+            "speedup": found.speedup,
+            "programSpeedup": found.gpu_speedup,
+            "provenance": found.provenance,
+            "verdict": found.verdict.outcome if found.verdict is not None else None,
+        }
+        self.results.append(result)
+
+    def _change(self, part: EditPart) -> Node | None:
+        """The replacement in one file (3.56), None where its text is not the one that was judged. Columns are those of
+        `columnKind`.
+        """
+        text = self.texts.read(part.file)
+        if text is None or hashlib.sha256(text).hexdigest() != part.original_sha256:
+            return None
+        start, end = (_line_and_column(text, at) for at in (part.start_byte, part.end_byte))
+        region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), (*start, *end), strict=True))
+        replacement = {"deletedRegion": region, "insertedContent": {"text": part.new_text}}
+        return {"artifactLocation": self._artifact(part.file), "replacements": [replacement]}
 
     def _note(self, note: CompileNote) -> Node:
         rule = self._rule(f"check/{note.code}", note.code, "What the text itself says is wrong.")
@@ -210,3 +265,9 @@ class _Log:
             return finding.file, finding.line, finding.end_line
         kernel = report.kernel(finding.mangled) or report.kernel(finding.kernel)
         return ((kernel.file or ""), (kernel.line or 0), 0) if kernel is not None else ("", 0, 0)
+
+
+def _line_and_column(text: bytes, at: int) -> tuple[int, int]:
+    """The line and the column of a byte, both from 1; columns count code points."""
+    begin = text.rfind(b"\n", 0, at) + 1
+    return text.count(b"\n", 0, at) + 1, len(text[begin:at].decode("utf-8", "replace")) + 1

@@ -9,7 +9,7 @@ import json
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hipscope.analysis.config import CONFIG_FILE, Config
@@ -19,6 +19,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.reports import report_reader
 from hipscope.server.reports.schema.check import CheckReport
+from hipscope.server.reports.schema.isa import IsaReport
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Inputs, Report
 from hipscope.server.reports.schema.programs import ProgramsReport
@@ -34,6 +35,7 @@ _READERS: Mapping[str, Callable[[object, str], SavedReport]] = {
 }
 _PROGRAM = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 _HEAD = 4096
+_ISA_KEPT = 64  # kernels of a capture whose machine code is asked for
 _LARGEST = 4 << 30
 
 
@@ -43,14 +45,16 @@ class OpenRequest:
 
     paths: tuple[Path, ...]
     roots: tuple[Path, ...] = ()
+    keep_isa: bool = False
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A report, and the texts that it is of."""
+    """A report, the texts that it is of, and where it was asked for its kernels' machine code, by mangled name."""
 
     report: SavedReport
     texts: SourceTexts
+    code: Mapping[str, IsaReport] = field(default_factory=dict)
 
 
 def open_report(request: OpenRequest, run: Run) -> Opened:
@@ -66,6 +70,7 @@ def open_report(request: OpenRequest, run: Run) -> Opened:
 def open_profile(request: OpenRequest, run: Run) -> Opened:
     """The profile of captures, with findings from the evidence that they have. Raises HipscopeError."""
     from hipscope.analysis.runs.open_capture import open_captures
+    from hipscope.server.reports.isa_writer import isa_of_costliest
     from hipscope.server.reports.profile_writer import profile_report
 
     opened = open_captures(request.paths, request.roots, run)
@@ -75,7 +80,8 @@ def open_profile(request: OpenRequest, run: Run) -> Opened:
     report = profile_report(
         opened.profile, config.formulas, config.min_share, opened.texts, inputs, opened.copies
     )
-    return Opened(report, opened.texts)
+    code = isa_of_costliest(opened.profile, _ISA_KEPT) if request.keep_isa else ()
+    return Opened(report, opened.texts, {one.mangled: one for one in code})
 
 
 def is_saved_report(path: Path) -> bool:

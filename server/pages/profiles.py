@@ -6,11 +6,12 @@ Every number is one of the report's; `data-` attributes hold it unrounded beside
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.server.pages.isa_listing import isa_listings
 from hipscope.server.pages.roofline_picture import roofline_picture
 from hipscope.server.render.explain import (
     bound_words,
@@ -22,6 +23,7 @@ from hipscope.server.render.explain import (
 )
 from hipscope.server.render.formula_pages import page_text
 from hipscope.server.render.words import REASONS, launches, reason
+from hipscope.server.reports.schema.isa import IsaReport
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line, Report
 
 View = dict[str, Any]
@@ -31,10 +33,15 @@ _WARM = 0.005  # of its kernel's time: a line below it has no waits of its own
 _MOST_WARM = 40  # lines of one kernel with their waits
 
 
-def profile_view(report: Report, texts: SourceTexts, prefix: str) -> View:
-    """The values that the template of a profile takes. `prefix` begins the ids of its elements."""
+def profile_view(
+    report: Report, texts: SourceTexts, prefix: str, code: Mapping[str, IsaReport] | None = None
+) -> View:
+    """The values that the template of a profile takes. `prefix` begins the ids of its elements; `code` is the machine
+    code of its kernels by mangled name.
+    """
     kernels = report.kernels[:_MOST_KERNELS]
     ids = {kernel.mangled: f"{prefix}-k{number}" for number, kernel in enumerate(kernels)}
+    places = [(ids[k.mangled], k.mangled, k.definition.file if k.definition else "") for k in kernels]
     return {
         "prefix": prefix,
         "report": report,
@@ -47,6 +54,8 @@ def profile_view(report: Report, texts: SourceTexts, prefix: str) -> View:
             *report.warnings,
         ],
         "kernels": [_kernel(report, kernel, texts, ids[kernel.mangled]) for kernel in kernels],
+        "isa": isa_listings(code or {}, places),
+        "time": report.time,
         "bounds": sorted({kernel.bound for kernel in kernels}),
         "findings": [_finding(report, one, ids) for one in report.findings],
         "hints": [_finding(report, one, ids) for one in report.diagnoses],

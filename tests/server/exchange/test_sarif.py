@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from pathlib import Path
 from types import ModuleType
@@ -13,14 +14,58 @@ import jsonschema
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.exchange.sarif import render_sarif
 from hipscope.server.reports.report_reader import read_check, read_report
+from hipscope.server.reports.schema.optimize import Edit
 from hipscope.server.reports.schema.programs import ProgramError, ProgramReport, ProgramsReport
 from tests.server.command_line import Cli
 from tests.server.conftest import FILE, HOT_LINE, PROGRAM
+from tests.server.records import optimization
 
 MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 ARTIFACT = {
     "type": "object",
     "properties": {"uri": {"type": "string", "format": "uri-reference"}, "uriBaseId": {"type": "string"}},
+    "additionalProperties": False,
+}
+COLUMNS = ("startLine", "startColumn", "endLine", "endColumn")
+FIX = {
+    "type": "object",
+    "required": ["artifactChanges"],
+    "properties": {
+        "description": MESSAGE,
+        "artifactChanges": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["artifactLocation", "replacements"],
+                "properties": {
+                    "artifactLocation": ARTIFACT,
+                    "replacements": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {
+                            "type": "object",
+                            "required": ["deletedRegion"],
+                            "properties": {
+                                "deletedRegion": {
+                                    "type": "object",
+                                    "properties": {c: {"type": "integer", "minimum": 1} for c in COLUMNS},
+                                    "additionalProperties": False,
+                                },
+                                "insertedContent": {
+                                    "type": "object",
+                                    "properties": {"text": {"type": "string"}},
+                                    "additionalProperties": False,
+                                },
+                            },
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
     "additionalProperties": False,
 }
 LOCATION = {
@@ -93,6 +138,7 @@ LOG = {
                         "type": "array",
                         "items": {"type": "object", "required": ["executionSuccessful"]},
                     },
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
                     "originalUriBaseIds": {"type": "object", "additionalProperties": ARTIFACT},
                     "results": {
                         "type": "array",
@@ -111,6 +157,7 @@ LOG = {
                                     "additionalProperties": {"type": "string"},
                                 },
                                 "properties": {"type": "object"},
+                                "fixes": {"type": "array", "items": FIX, "uniqueItems": True},
                             },
                             "additionalProperties": False,
                         },
@@ -200,6 +247,53 @@ def test_the_command_writes_it_and_other_commands_refuse_the_form(
     outcome = cli("show", "run.json", "--format", "sarif")
     assert outcome.code == 0
     jsonschema.validate(json.loads(outcome.stdout), LOG)
-    refused = cli("optimize", "run.json", "--format", "sarif")
+    refused = cli("resources", "run.json", "--format", "sarif")
     assert refused.code == 2
-    assert "a form of profile, show and check" in " ".join(refused.stderr.split())
+    assert "a form of profile, show, check, optimize" in " ".join(refused.stderr.split())
+
+
+def replaced(text: str, region: dict[str, int], new: str) -> str:
+    """What an editor makes of a replacement."""
+    lines = text.splitlines(keepends=True)
+    start, end = (
+        sum(map(len, lines[: region[f"{side}Line"] - 1])) + region[f"{side}Column"] - 1
+        for side in ("start", "end")
+    )
+    return text[:start] + new + text[end:]
+
+
+def test_a_verified_edit_is_a_fix_that_gives_its_text() -> None:
+    text = PROGRAM.replace("// cost", "/* \u00e4\U0001f680 */ // cost", 1)
+    data = text.encode()
+    start = data.index(b"tile[x][n]")
+    edit = Edit(FILE, hashlib.sha256(data).hexdigest(), start, start + len(b"tile[x][n]"), "tile[n][x]", ())
+    found = optimization(
+        status="verified", message="Swapped: 2x", formula="bankConflict", edit=edit, speedup=2.0
+    )
+    (result,) = log(found, text)["results"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    (one,) = change["replacements"]
+    assert change["artifactLocation"]["uri"] == "transpose.hip"
+    assert replaced(text, one["deletedRegion"], one["insertedContent"]["text"]) == text.replace(
+        "tile[x][n]", "tile[n][x]"
+    )
+    assert "fixes" not in log(found, f"{text}// changed since")["results"][0]
+    assert log(optimization())["results"] == []
+
+
+def test_a_source_that_fails_has_a_log_and_issues_of_its_failure(cli: Cli) -> None:
+    cli.write("int main() { return }", "broken.hip")
+    done = cli("profile", "broken.hip", "--format", "sarif", "-o", "log.sarif")
+    assert done.code == 4
+    data = json.loads((cli.folder / "log.sarif").read_text())
+    jsonschema.validate(data, LOG)
+    (invocation,) = data["runs"][0]["invocations"]
+    assert not invocation["executionSuccessful"]
+    (note,) = invocation["toolExecutionNotifications"]
+    assert note["message"]["text"].startswith("broken.hip: ")
+    (issue,) = json.loads(cli("profile", "broken.hip", "--format", "codequality").stdout)
+    assert issue["location"] == {"path": "broken.hip", "lines": {"begin": 1}}
+    assert issue["severity"] == "blocker"
+    gate = cli("compare", "broken.hip", "broken.hip", "--format", "junit")
+    assert gate.code == 4
+    assert 'errors="1"' in gate.stdout
