@@ -28,7 +28,14 @@ from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
 from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace
 from hipscope.analysis.ingest.instructions import merged_instructions
 from hipscope.analysis.ingest.reading import put_together, read_found
-from hipscope.analysis.ingest.recognise import CODE_OBJECT, MEMORY_ANALYSIS, SIDECAR, FoundFile, scan
+from hipscope.analysis.ingest.recognise import (
+    CODE_OBJECT,
+    MEMORY_ANALYSIS,
+    NO_READER,
+    SIDECAR,
+    FoundFile,
+    scan,
+)
 from hipscope.analysis.ingest.snapshots import Snapshots
 from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.metrics.producers import with_producers
@@ -53,6 +60,11 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.code_object import KernelMetadata, code_object_metadata
 from hipscope.emulator.symbolize import demangle
 
+_FEW_NAMES = 3
+_READ = (
+    "what is read is a kernel trace, counters, a decoded thread trace or rocpd of rocprofv3, or what docs/captures.md "
+    "lists of other tools"
+)
 _UNKNOWN_KERNEL = "(unknown kernel)"
 _FEW = 256  # launches of a kernel that are made at once; more are made when they are asked for
 _ARCH = re.compile(r"(gfx\w+?)_code_object_id_\d+\.out$")
@@ -141,17 +153,22 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
 
 def _nothing(paths: Sequence[Path], lines: Sequence[CaptureFile]) -> UsageError:
     where = ", ".join(str(p) for p in paths)
+    told = [line for line in lines if line.why or line.read]
+    known = [line for line in told if line.format is not None] or [
+        line for line in told if line.why != NO_READER
+    ]
     why = [
         f"{Path(line.path).name}: {line.why or f'{line.format}, in which no kernel is launched'}"
-        for line in lines
-        if line.why or line.read
+        for line in known
     ]
+    if strange := [Path(line.path).name for line in told if line.why == NO_READER]:
+        more = " ..." if len(strange) > _FEW_NAMES else ""
+        why.append(f"no reader knows {', '.join(strange[:_FEW_NAMES])}{more}: {_READ}")
     return UsageError(
         f"{where}: no profile in this directory"
         if len(paths) == 1 and paths[0].is_dir()
         else f"{where}: no profile",
-        "; ".join(why[:3])
-        or "expected rocprofv3 output: a kernel trace, counters, a decoded thread trace, or rocpd",
+        "; ".join([*why[:3], *why[-1:]] if len(why) > _FEW_NAMES else why) or f"nothing is in it: {_READ}",
     )
 
 
@@ -315,7 +332,11 @@ class _Builder:
         if file is not None and line is not None and not is_foreign(file):
             instructions = _anchored(instructions, Frame(file=file, line=line, function=base_name(name)))
         counters = self.counters.get(name, KernelCounters())
-        gaps = self.notes.gaps(self.launches.id[rows].tolist(), len(rows) - len(timed), len(rows))
+        stamped = bool((self.launches.start[rows] != MISSING).any())
+        damaged = len(rows) - len(timed)
+        gaps = self.notes.gaps(self.launches.id[rows].tolist(), damaged if stamped else 0, len(rows))
+        if damaged and not stamped:
+            gaps = "its launches have no time stamps"
         untraced = [note for trace in traces if not trace.instructions for note in trace.notes]
         kernel = Kernel(
             name=KernelName(name),
@@ -323,6 +344,7 @@ class _Builder:
             file=file,
             line=line,
             dispatches=dispatches,
+            without_time=damaged,
             resources=self._resources(rows, self.metadata.get(mangled), dispatches),
             counters=counters.values,
             counted=counters.counted if self.measured else {},

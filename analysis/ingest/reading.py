@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hipscope.analysis.ingest.counters import launches_of_passes
-from hipscope.analysis.ingest.formats.columns import MISSING
+from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded, joined_launches
 from hipscope.analysis.ingest.formats.traces import Trace
 from hipscope.analysis.ingest.recognise import CODE_OBJECT, SIDECAR, TOTALS, FoundFile
 from hipscope.analysis.profile import CaptureFile, RunPart, Timing
 
 _LEVEL_FILE = re.compile(r"SQ_(IFETCH_LEVEL|INST_LEVEL_\w+|LEVEL_WAVES)\.csv$")
+_STAMPS = (("Start_Timestamp", "start_timestamp", "start"), ("End_Timestamp", "end_timestamp", "end"))
 _WORDS = 200
 _FEW = 4  # names in a line
 _KIND = re.compile(
@@ -135,14 +137,44 @@ def put_together(read: Sequence[ReadFile]) -> Together:
 
 
 def _add_events(whole: Recorded, read: Sequence[ReadFile], others: Sequence[_Run]) -> None:
-    """Calls, copies and the like, without those of runs that are not shown."""
+    """Calls, copies and the like, without those of runs that are not shown. What two files hold counts once."""
     elsewhere = {(run.folder, run.prefix) for run in others}
+    found: dict[str, list[list[Mapping[str, Any]]]] = {}
     for file in read:
         if _place(file.found) in elsewhere:
             continue
-        for recording in file.recordings:
-            for kind, tables in recording.events.items():
-                whole.events.setdefault(kind, []).extend(tables)
+        for kind in {kind for recording in file.recordings for kind in recording.events}:
+            tables = [table for recording in file.recordings for table in recording.events.get(kind, ())]
+            found.setdefault(kind, []).append(tables)
+    for kind, files in found.items():
+        known = [_moments(table) for table in files[0]] if len(files) > 1 else []
+        whole.events.setdefault(kind, []).extend(files[0])
+        for tables in files[1:]:
+            before = np.concatenate(known)
+            for table in tables:
+                moments = _moments(table)
+                known.append(moments)
+                rows = np.flatnonzero((moments == MISSING) | ~np.isin(moments, before))
+                if len(rows) == len(moments):
+                    whole.events[kind].append(table)
+                elif len(rows):
+                    kept = rows.tolist()
+                    whole.events[kind].append({n: [column[r] for r in kept] for n, column in table.items()})
+
+
+def _moments(table: Mapping[str, Any]) -> Integers:
+    """A number for the start and the end of each event, in nanoseconds; MISSING where one is not known."""
+    stamps = []
+    for names in _STAMPS:
+        column = next((table[name] for name in names if name in table), None)
+        if column is None:
+            length = max((len(c) for c in table.values()), default=0)
+            return np.full(length, MISSING, dtype=np.int64)
+        stamps.append(column if isinstance(column, np.ndarray) else integers(list(column)))
+    start, end = stamps
+    with np.errstate(over="ignore"):
+        moments: Integers = start * 1_000_003 + (end - start)
+    return np.where((start == MISSING) | (end == MISSING), MISSING, moments)
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.ingest.formats.compute_tables import read_database, read_roofline, read_sysinfo
-from hipscope.analysis.ingest.formats.ncu_report import MAGIC as NCU_REPORT
-from hipscope.analysis.ingest.formats.ncu_report import read_report
-from hipscope.analysis.ingest.formats.ncu_tables import read_raw_page, read_source_page
 from hipscope.analysis.ingest.formats.omniprobe import read_json as read_omniprobe_json
 from hipscope.analysis.ingest.formats.omniprobe import read_text as read_omniprobe_text
 from hipscope.analysis.ingest.formats.pc_samples import read_samples
 from hipscope.analysis.ingest.formats.recording import Recorded
 from hipscope.analysis.ingest.formats.results_json import KEY, read_results
-from hipscope.analysis.ingest.formats.rocpd import is_rocpd, read_rocpd
+from hipscope.analysis.ingest.formats.rocpd import read_rocpd, relations_of
 from hipscope.analysis.ingest.formats.rocprof_csv import (
     read_agents,
     read_events,
@@ -31,9 +28,24 @@ from hipscope.analysis.ingest.formats.rocprof_csv import (
     read_statistics,
     read_wide_counters,
 )
-from hipscope.analysis.ingest.formats.tables import HEAD, header_of
+from hipscope.analysis.ingest.formats.tables import HEAD, header_of, parse_table
 from hipscope.analysis.ingest.formats.trace_totals import read_totals
 from hipscope.analysis.ingest.formats.traces import read_trace
+from hipscope.analysis.ingest.others.chrome_trace import (
+    GZIP,
+    is_chrome_trace,
+    read_chrome_trace,
+    unpacked_head,
+)
+from hipscope.analysis.ingest.others.ncu_details import has_details, read_details_page
+from hipscope.analysis.ingest.others.ncu_report import MAGIC as NCU_REPORT
+from hipscope.analysis.ingest.others.ncu_report import read_report
+from hipscope.analysis.ingest.others.ncu_tables import read_raw_page, read_source_page
+from hipscope.analysis.ingest.others.nsys import is_nsys, read_nsys, read_nsys_summary, read_nsys_trace
+from hipscope.analysis.ingest.others.rocprof_1 import is_rocprof, read_launches, read_rocminfo
+from hipscope.analysis.ingest.others.rocprof_1 import read_database as read_rocprof_database
+from hipscope.analysis.ingest.others.rpd import is_rpd, read_rpd
+from hipscope.analysis.ingest.others.unread import unread_format, unread_text
 
 Read = Callable[[Path], Recorded | list[Recorded]]
 
@@ -47,6 +59,10 @@ CODE_OBJECT = "code object"
 SIDECAR = "hipscope's side-car"
 TOTALS = "totals of a thread trace"
 MEMORY_ANALYSIS = "Omniprobe memory analysis"
+NO_READER = "no reader knows it"
+CHROME_TRACE = "chrome trace"
+_CALLS_FILE = re.compile(r"(hip|hsa|copy|marker|domain|api|memory_copy|allocation|roctx)_stats$")
+_CALL = re.compile(r"(_*hip[A-Z]\w*|hsa_\w+|nccl[A-Z]\w*|roctx\w*|Copy\w+To\w+|async-copy|[A-Z]+(_[A-Z]+)*)$")
 _IGNORED = re.compile(r"(^source_\d+_|^snapshots\.json$|\.before$|\.after$|\.zst$)")
 
 
@@ -119,28 +135,22 @@ def _read_folder(path: Path) -> Recorded:
 
 def _of_content(path: Path, head: bytes) -> tuple[str | None, Read | None, str | None]:
     if head.startswith(b"SQLite format 3\0"):
-        return (
-            ("rocpd", read_rocpd, None)
-            if is_rocpd(path)
-            else ("rocprofiler-compute database", read_database, None)
-        )
+        return _of_database(relations_of(path))
     if head.startswith(NCU_REPORT):
         return "Nsight Compute report", read_report, None
     if head.startswith(b"\x7fELF"):
         return CODE_OBJECT, None, None
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(GZIP):
+        if is_chrome_trace(unpacked_head(head, HEAD)):
+            return CHROME_TRACE, read_chrome_trace, None
         return None, None, "it is compressed: unpack it with gunzip"
-    if path.suffix == ".att":
-        return "raw thread trace", None, "rocprofv3 decodes it into a folder ui_output_*: that one is read"
-    if path.suffix in (".pftrace", ".otf2", ".proto"):
-        return (
-            f"{path.suffix[1:]} trace",
-            None,
-            "not read: ask rocprofv3 for --output-format csv, json or rocpd",
-        )
+    if (unread := unread_format(path, head)) is not None:
+        return unread[0], None, unread[1]
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] in (b"{", b"["):
         return _of_json(head)
+    if b"HSA Agents" in head and b"Device Type" in head:
+        return "GPUs as rocminfo lists them", read_rocminfo, None
     if b"cache line use report" in head or b"Bank conflicts report" in head:
         return f"{MEMORY_ANALYSIS} (text)", read_omniprobe_text, None
     return _of_table(path, head)
@@ -153,7 +163,18 @@ def _of_json(head: bytes) -> tuple[str | None, Read | None, str | None]:
         return MEMORY_ANALYSIS, read_omniprobe_json, None
     if b'"hipscope.capture/' in head:
         return SIDECAR, None, None
+    if is_chrome_trace(head):
+        return CHROME_TRACE, read_chrome_trace, None
+    if (unread := unread_text(head)) is not None:
+        return unread[0], None, unread[1]
     return None, None, "JSON that no reader knows"
+
+
+def _of_database(names: frozenset[str]) -> tuple[str, Read, None]:
+    for name, is_one, read in _DATABASES:
+        if is_one(names):
+            return name, read, None
+    return "rocprofiler-compute database", read_database, None
 
 
 def _of_table(path: Path, head: bytes) -> tuple[str | None, Read | None, str | None]:
@@ -165,15 +186,29 @@ def _of_table(path: Path, head: bytes) -> tuple[str | None, Read | None, str | N
     if {"Kernel_Name", "Dispatch_Id"} <= columns:
         return "counters, one column each", read_wide_counters, None
     if {"Name", "Calls", "TotalDurationNs"} <= columns:
-        if path.stem.endswith("kernel_stats"):
+        if not _is_of_calls(path, head):
             return "kernel statistics", read_statistics, None
         return "statistics of calls", None, "not of kernels: nothing to show"
+    lines = head.decode("utf-8", "replace").split("\n", 400)[:400]
+    if has_details(lines):
+        return "Nsight Compute details page", read_details_page, None
     if "Kernel Name" in columns and "ID" in columns:
         return "Nsight Compute raw page", read_raw_page, None
-    first_lines = head[:HEAD].decode("utf-8", "replace").split("\n", 4)[:3]
+    first_lines = lines[:3]
     if any('"Address"' in line and '"# Samples"' in line for line in first_lines):
         return "Nsight Compute source page", read_source_page, None
-    return None, None, "no reader knows it"
+    if (unread := unread_text(head)) is not None:
+        return unread[0], None, unread[1]
+    return None, None, NO_READER
+
+
+def _is_of_calls(path: Path, head: bytes) -> bool:
+    """Whether statistics are of calls, copies or domains: by the name of the file, else by the names in it."""
+    if path.stem.endswith("kernel_stats"):
+        return False
+    rows = list(parse_table(head.decode("utf-8", "replace").rpartition("\n")[0]).rows())
+    names = [row["Name"] for row in rows if row.get("Name")]
+    return bool(_CALLS_FILE.search(path.stem)) or (bool(names) and all(map(_CALL.match, names)))
 
 
 def _events(kind: str) -> Read:
@@ -182,6 +217,7 @@ def _events(kind: str) -> Read:
 
 _TABLES: tuple[tuple[str, frozenset[str], Read], ...] = (
     ("counters", frozenset({"Counter_Name", "Counter_Value", "Kernel_Name"}), read_long_counters),
+    ("launches of rocprof", frozenset({"Index", "Kernel_Name", "queue-index"}), read_launches),
     (
         "kernel trace",
         frozenset({"Kind", "Kernel_Name", "Start_Timestamp", "End_Timestamp"}),
@@ -195,6 +231,18 @@ _TABLES: tuple[tuple[str, frozenset[str], Read], ...] = (
     ("allocations", frozenset({"Kind", "Operation", "Agent_Id", "Start_Timestamp"}), _events("allocations")),
     ("device of rocprofiler-compute", frozenset({"gpu_arch", "cu_per_gpu"}), read_sysinfo),
     ("measured roofline", frozenset({"device", "HBMBw"}), read_roofline),
+    (
+        "Nsight Systems summary of kernels",
+        frozenset({"Total Time (ns)", "Instances", "Name"}),
+        read_nsys_summary,
+    ),
+    ("Nsight Systems trace", frozenset({"CorrId", "GrdX", "BlkX", "Name"}), read_nsys_trace),
+)
+_DATABASES: tuple[tuple[str, Callable[[frozenset[str]], bool], Read], ...] = (
+    ("rocmProfileData", is_rpd, read_rpd),
+    ("rocpd", lambda names: any(n.startswith("rocpd_") for n in names), read_rocpd),
+    ("Nsight Systems export", is_nsys, read_nsys),
+    ("rocprof database", is_rocprof, read_rocprof_database),
 )
 
 

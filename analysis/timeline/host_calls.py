@@ -33,10 +33,11 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "target": ("Destination_Agent_Id", "dst_agent_log_index", "dst_agent_id"),
 }
 _DIRECTIONS = {
-    "host_to_device": "copy host to device",
-    "device_to_host": "copy device to host",
-    "device_to_device": "copy device to device",
-    "host_to_host": "copy host to host",
+    "hosttodevice": "copy host to device",
+    "devicetohost": "copy device to host",
+    "devicetodevice": "copy device to device",
+    "hosttohost": "copy host to host",
+    "memset": "memset",
     "htod": "copy host to device",
     "dtoh": "copy device to host",
     "dtod": "copy device to device",
@@ -96,8 +97,8 @@ def outermost(calls: Events) -> Events:
 
 
 def copy_words(name: str) -> str:
-    """What a copy does, in words: `MEMORY_COPY_HOST_TO_DEVICE` -> `copy host to device`."""
-    lower = name.lower()
+    """What a copy does, in words: `MEMORY_COPY_HOST_TO_DEVICE`, `CopyHostToDevice` -> `copy host to device`."""
+    lower = name.lower().replace("_", "").replace(" ", "")
     return next((words for key, words in _DIRECTIONS.items() if key in lower), "copy")
 
 

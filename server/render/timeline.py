@@ -127,7 +127,7 @@ def _path(path: LongestPath, wall_ns: int) -> Iterator[str]:
         ("waiting for a launch to begin", path.latency_ns),
     )
     told = [f"{percent(time / path.time_ns)} {what}" for what, time in parts if time >= _SMALL * path.time_ns]
-    host = "" if path.host else ", without the host, whose calls were not recorded"
+    host = "" if path.host else ", without the host: no call is recorded with what it launched"
     yield f"longest path: {duration(path.time_ns)} ({', '.join(told)}){host}"
     on_it = [k for k in path.kernels if k.launches_on_path and k.on_path_ns >= _SMALL * path.time_ns]
     if on_it:

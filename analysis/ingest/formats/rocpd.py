@@ -62,11 +62,16 @@ UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 
 def is_rocpd(path: Path) -> bool:
     """Whether an SQLite database has tables of rocpd."""
+    return any(name.startswith("rocpd_") for name in relations_of(path))
+
+
+def relations_of(path: Path) -> frozenset[str]:
+    """The names of the tables and views of a database; none of one that cannot be read."""
     try:
         with closing(connect(path)) as database:
-            return any(name.startswith("rocpd_") for name in _relations(database))
+            return frozenset(_relations(database))
     except UNREADABLE:
-        return False
+        return frozenset()
 
 
 def read_rocpd(path: Path) -> Recorded:

@@ -28,6 +28,7 @@ _LAUNCH = frozenset({
 })  # fmt: skip
 _NO_COUNTERS = _LAUNCH | {
     "Kernel_Id", "Kind", "Wave_Size", "obj", "OBJ", "sig", "SIG", "queue-index", "DispatchNs", "CompleteNs", "XCC",
+    "DurationNs", "fbar",
     "Kernel_Object", "Index", "Unnamed: 0", "",
 }  # fmt: skip
 _INSTANCE = re.compile(r"(.+)\[(\d+)\]$")
@@ -154,11 +155,17 @@ def read_agents(path: Path) -> Recorded:
 
 
 def read_statistics(path: Path) -> Recorded:
-    """Launches rebuilt from kernel statistics: the right number and sum of times, without shapes."""
+    """Launches rebuilt from kernel statistics."""
     table = read_table(path)
-    calls, total = table.integers("Calls"), table.integers("TotalDurationNs")
+    launches = launches_of_statistics(
+        table.texts("Name"), table.integers("Calls"), table.integers("TotalDurationNs")
+    )
+    return Recorded(statistics=[launches], notes=list(table.damage))
+
+
+def launches_of_statistics(names: Texts, calls: Integers, total: Integers) -> LaunchColumns:
+    """The right number and sum of times of each kernel, without shapes."""
     kept = np.flatnonzero((calls > 0) & (calls < 1 << 24) & (total != MISSING) & (total > 0))
-    names = table.texts("Name")
     kernel = np.repeat(names.codes[kept], calls[kept])
     durations: list[int] = []
     for row in kept.tolist():
@@ -166,13 +173,12 @@ def read_statistics(path: Path) -> Recorded:
         durations += [each + 1] * rest + [each] * (int(calls[row]) - rest)
     times = np.array(durations, dtype=np.int64)
     end = np.cumsum(times)
-    launches = LaunchColumns.of(
+    return LaunchColumns.of(
         Texts(kernel, tuple(kernel_name(n) for n in names.names)),
         id=np.arange(1, len(times) + 1, dtype=np.int64),
         start=end - times,
         end=end,
     )
-    return Recorded(statistics=[launches], notes=list(table.damage))
 
 
 def read_events(path: Path, kind: str) -> Recorded:

@@ -45,12 +45,12 @@ _EXPONENT = re.compile(r"e", re.IGNORECASE)
 
 # The name that rocprofv3 7.0 uses of a column -> what it is called elsewhere, in any capitals.
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    "Scratch_Size": ("Private_Segment_Size", "Scratch_Per_Workitem"),
-    "LDS_Block_Size": ("Group_Segment_Size", "LDS_Per_Workgroup"),
-    "VGPR_Count": ("Arch_VGPR",),
+    "Scratch_Size": ("Private_Segment_Size", "Scratch_Per_Workitem", "scr"),
+    "LDS_Block_Size": ("Group_Segment_Size", "LDS_Per_Workgroup", "lds"),
+    "VGPR_Count": ("Arch_VGPR", "vgpr"),
     "Accum_VGPR_Count": ("Accum_VGPR",),
     "SGPR_Count": ("SGPR",),
-    "Agent_Id": ("GPU_ID",),
+    "Agent_Id": ("GPU_ID", "gpu-id"),
     "Dispatch_Id": ("Dispatch_ID",),
     "Kernel_Id": ("Kernel_ID",),
     "Correlation_Id": ("Correlation_ID",),
@@ -59,13 +59,13 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "Thread_Id": ("TID",),
     "Wave_Size": (),
     "Stream_Id": (),
-    "Kernel_Name": (),
+    "Kernel_Name": ("KernelName",),
     "Counter_Name": (),
     "Counter_Value": (),
-    "Start_Timestamp": (),
-    "End_Timestamp": (),
-    "Grid_Size": (),
-    "Workgroup_Size": (),
+    "Start_Timestamp": ("BeginNs",),
+    "End_Timestamp": ("EndNs",),
+    "Grid_Size": ("grd",),
+    "Workgroup_Size": ("wgr",),
     **{f"{size}_Size_{axis}": () for size in ("Grid", "Workgroup") for axis in "XYZ"},
 }
 _CANONICAL: Mapping[str, str] = {

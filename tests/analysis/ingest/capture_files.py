@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tests.analysis.ingest.tool_files import OTHERS
+
 NAME = "scale(float*, int)"
 MANGLED = "_Z5scalePfi"
 PLACE = "/cluster/scale.hip"
@@ -340,5 +342,6 @@ ALL: dict[str, tuple[str, Write]] = {
     "ncu source page": ("source.csv", ncu_source),
     "ncu raw page": ("raw.csv", ncu_raw),
     "PC samples": ("1_pc_sampling_stochastic.csv", pc_samples),
+    **OTHERS,
 }
 """A file or folder name and its writer, by format: each is a capture when it stands alone."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hipscope.analysis.ingest import read_captures
-from hipscope.analysis.ingest.formats.ncu_report import MAGIC
 from hipscope.analysis.ingest.formats.rocpd import read_rocpd
+from hipscope.analysis.ingest.others.ncu_report import MAGIC
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts

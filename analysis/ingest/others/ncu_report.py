@@ -9,8 +9,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hipscope.analysis.ingest.formats.ncu_tables import read_raw_page, read_source_page
 from hipscope.analysis.ingest.formats.recording import Recorded
+from hipscope.analysis.ingest.others.ncu_tables import read_raw_page, read_source_page
 from hipscope.analysis.system.process import run_process
 
 MAGIC = b"NVR\0"

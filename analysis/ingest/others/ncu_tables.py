@@ -16,7 +16,7 @@ import numpy as np
 
 from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
-from hipscope.analysis.ingest.formats.columns import integers, numbers, texts
+from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers, numbers, texts
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
 from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction, file_name
 from hipscope.analysis.profile import Frame, MemoryPattern, Sampled, StallReason
@@ -89,9 +89,8 @@ def read_raw_page(path: Path) -> Recorded:
             return [np.nan] * len(kept)
         return [number(row[place]) * _factor(units[place]) for row in kept]
 
-    durations = np.nan_to_num(np.array(metric(_TIME), dtype=np.float64), nan=0.0).round().astype(np.int64)
-    ends = np.cumsum(durations)
-    blocks, groups = [_triple(c) for c in cells("Grid Size")], [_triple(c) for c in cells("Block Size")]
+    start, end, said = stamps(metric(_TIME))
+    blocks, groups = [triple(c) for c in cells("Grid Size")], [triple(c) for c in cells("Block Size")]
     sizes = {f"workgroup_{a}": integers([g[i] for g in groups]) for i, a in enumerate("xyz")}
     sizes |= {
         f"grid_{a}": integers([b[i] * g[i] for b, g in zip(blocks, groups, strict=True)])
@@ -101,8 +100,8 @@ def read_raw_page(path: Path) -> Recorded:
         texts(cells("Kernel Name")),
         texts(f"GPU {c}" for c in cells("Device")),
         id=integers([place + 1 for place in range(len(kept))]),
-        start=ends - durations,
-        end=ends,
+        start=start,
+        end=end,
         process=integers(cells("Process ID")),
         stream=integers(cells("Stream")),
         vgprs=integers(metric("launch__registers_per_thread")),
@@ -128,8 +127,20 @@ def read_raw_page(path: Path) -> Recorded:
         agents=[_agent(cells, metric)],
         tool="Nsight Compute",
         nvidia=True,
-        notes=["launches have durations, no time stamps: they stand one behind the other"],
+        notes=[said],
     )
+
+
+def stamps(durations: Sequence[float]) -> tuple[Integers, Integers, str]:
+    """Starts and ends of launches that have durations only, or not even these, and what to say of it."""
+    told = np.array(durations, dtype=np.float64)
+    known = told > 0
+    whole = np.where(known, told, 0).round().astype(np.int64)
+    ends = np.cumsum(whole)
+    said = "launches have durations, no time stamps: they stand one behind the other"
+    if not known.any():
+        said = f"launches have no time: {_TIME} was not collected"
+    return np.where(known, ends - whole, MISSING), np.where(known, ends, MISSING), said
 
 
 def read_source_page(path: Path) -> Recorded:
@@ -262,7 +273,7 @@ def _pattern(row: Sequence[str], columns: _Columns) -> MemoryPattern | None:
     bits = number(columns.word(row, "Access Size"))
     executed = int(columns.number(row, "Instructions Executed"))
     wavefronts = columns.number(row, "L1 Wavefronts Shared") if space == "lds" else 0.0
-    kind = _kind(columns.word(row, "Access Operation"), row[columns.text])
+    kind = _kind(columns.word(row, "Access Activity"), row[columns.text])
     return MemoryPattern.model_validate(
         {
             "space": space,
@@ -327,6 +338,11 @@ def _agent(cells: object, metric: object) -> Agent:
     )
 
 
+def scaled(cell: str, unit: str) -> float:
+    """A number in the base unit of its metric; times are nanoseconds."""
+    return number(cell) * _factor(unit)
+
+
 def _factor(unit: str) -> float:
     """What a metric's unit is of its base unit; times are nanoseconds."""
     unit = unit.split("/")[0]
@@ -336,7 +352,8 @@ def _factor(unit: str) -> float:
     return _PREFIXES[prefix] if prefix in _PREFIXES and unit[1:].lower().startswith(_UNITS) else 1.0
 
 
-def _triple(cell: str) -> tuple[int, int, int]:
+def triple(cell: str) -> tuple[int, int, int]:
+    """`(32, 8, 1)` as numbers; sizes that are not there are 1."""
     found = [int(n) for n in re.findall(r"\d+", cell)[:3]]
     x, y, z = (*found, 1, 1, 1)[:3]
     return x, y, z

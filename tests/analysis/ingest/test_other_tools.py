@@ -1,0 +1,199 @@
+"""Captures of rocprof 1, rocmProfileData, PyTorch, JAX and Nsight: the same numbers, or a line with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hipscope.analysis.errors import UsageError
+from hipscope.analysis.ingest import read_captures
+from hipscope.analysis.profile import Kernel, Profile
+from hipscope.analysis.timeline.timeline import timeline
+from tests.analysis.ingest.capture_files import kernel_trace, results_json
+from tests.analysis.ingest.tool_files import (
+    NAME,
+    OTHERS,
+    PROPERTIES,
+    ROCMINFO,
+    kineto,
+    ncu_details,
+    rocprof_csv,
+    rocprof_database,
+    rocprof_json,
+    rocprof_statistics,
+    rpd,
+)
+
+# Of which formats the shape of a launch can be known.
+SHAPED = {"rocprof", "rocmProfileData", "PyTorch", "PyTorch packed", "nsys", "nsys trace", "ncu details"}
+
+
+def only(profile: Profile) -> Kernel:
+    (kernel,) = profile.kernels
+    return kernel
+
+
+def number_of(profile: Profile, kind: str) -> int:
+    """How many events of a kind there are."""
+    assert profile.tables is not None
+    return len(profile.tables.events(kind))
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_two_launches_have_their_times_and_shapes_in_every_format(tmp_path: Path, kind: str) -> None:
+    name, write = OTHERS[kind]
+    write(tmp_path / name)
+    profile = read_captures([tmp_path])
+    kernel = only(profile)
+    assert (kernel.name, kernel.time_ns, len(kernel.dispatches)) == (NAME, 1500, 2)
+    if kind in SHAPED:
+        assert {d.workgroup[0] for d in kernel.dispatches} == {256}
+        assert {d.grid[0] for d in kernel.dispatches} == {65536}
+    if kind in ("rocprof", "nsys", "nsys trace", "ncu details"):
+        assert kernel.resources.vgprs == 36
+
+
+@pytest.mark.parametrize("kind", ["rocprof JSON", "rocprof database", "rocmProfileData", "PyTorch", "nsys"])
+def test_copies_and_calls_stand_beside_the_launches(tmp_path: Path, kind: str) -> None:
+    name, write = OTHERS[kind]
+    write(tmp_path / name)
+    profile = read_captures([tmp_path])
+    assert number_of(profile, "copies") == 1
+    assert number_of(profile, "api calls")
+    found = timeline(profile)
+    assert found is not None
+    assert any(lane.what == "copy host to device" for lane in found.lanes)
+
+
+def test_what_two_formats_of_one_run_hold_counts_once(tmp_path: Path) -> None:
+    rocprof_json(tmp_path / "results.json")
+    rocprof_database(tmp_path / "results.db")
+    rocprof_statistics(tmp_path / "results.stats.csv")
+    rocprof_statistics(tmp_path / "results.hip_stats.csv", ("hipMalloc", "__hipPushCallConfiguration"))
+    profile = read_captures([tmp_path])
+    assert (only(profile).time_ns, len(only(profile).dispatches)) == (1500, 2)
+    assert {kind: number_of(profile, kind) for kind in ("copies", "api calls")} == {
+        "copies": 1,
+        "api calls": 1,
+    }
+
+
+def test_calls_of_a_database_and_of_a_table_beside_it_count_once(tmp_path: Path) -> None:
+    results_json(tmp_path / "1_results.json")
+    before = number_of(read_captures([tmp_path]), "api calls")
+    (tmp_path / "2_results.json").write_bytes((tmp_path / "1_results.json").read_bytes())
+    assert number_of(read_captures([tmp_path]), "api calls") == before > 0
+
+
+def test_counters_without_time_stamps_are_of_their_launches(tmp_path: Path) -> None:
+    rocprof_csv(tmp_path / "out.csv", timed=False)
+    kernel = only(read_captures([tmp_path]))
+    assert kernel.counters["Wavefronts"] == 2048
+    assert (kernel.without_time, len(kernel.dispatches)) == (2, 0)
+    assert kernel.partial == "its launches have no time stamps"
+
+
+def test_launches_of_rocprof_without_counters_have_a_timeline(tmp_path: Path) -> None:
+    rocprof_csv(tmp_path / "results.csv", counters={})
+    assert timeline(read_captures([tmp_path])) is not None
+
+
+def test_the_gpu_of_rocprof_is_the_one_that_rocminfo_lists(tmp_path: Path) -> None:
+    rocprof_csv(tmp_path / "results.csv")
+    (tmp_path / "results.sysinfo.txt").write_text(ROCMINFO)
+    device = read_captures([tmp_path]).device
+    assert (device.name, device.arch, device.compute_units) == ("mi300a", "gfx942", 228)
+    other = (
+        ROCMINFO[ROCMINFO.index("*******\nAgent 2") :]
+        .replace("Agent 2", "Agent 3")
+        .replace("gfx942", "gfx90a")
+    )
+    (tmp_path / "results.sysinfo.txt").write_text(ROCMINFO + other)
+    assert not read_captures([tmp_path]).device.arch  # one of two: not known which
+
+
+@pytest.mark.parametrize(
+    ("told", "arch"),
+    [
+        (PROPERTIES, None),  # 9.0 is also what an H100 has
+        ({**PROPERTIES, "name": "", "warpSize": 64}, None),
+        ({**PROPERTIES, "name": "AMD Instinct MI300X", "computeMinor": 4, "numSms": 304}, "gfx942"),
+        ({**PROPERTIES, "name": "NVIDIA H100 80GB HBM3", "warpSize": 32, "numSms": 132}, "sm_90"),
+    ],
+)
+def test_a_compute_capability_is_an_architecture_of_nvidia_only(
+    tmp_path: Path, told: dict[str, object], arch: str | None
+) -> None:
+    kineto(tmp_path / "trace.json", told)
+    device = read_captures([tmp_path]).device
+    assert (device.arch or None) == arch
+    assert device.compute_units == told["numSms"]
+    if arch is None:
+        assert not device.ceilings
+
+
+def test_metrics_of_a_details_page_are_in_base_units(tmp_path: Path) -> None:
+    ncu_details(tmp_path / "details.csv")
+    kernel = only(read_captures([tmp_path]))
+    assert kernel.counters == {"dram__bytes.sum": 2 * 1024.5e6}
+    assert kernel.resources.lds_bytes == 1020
+    ncu_details(tmp_path / "details.csv", timed=False)
+    profile = read_captures([tmp_path])
+    assert only(profile).without_time == 2
+    assert "gpu__time_duration.sum was not collected" in str(profile.captures[0].why)
+
+
+def test_statistics_are_of_kernels_or_of_calls_by_what_is_in_them(tmp_path: Path) -> None:
+    rocprof_statistics(tmp_path / "a.csv", ("hipMemcpy", "hipLaunchKernel"))
+    with pytest.raises(UsageError, match="no profile"):
+        read_captures([tmp_path])
+    rocprof_statistics(tmp_path / "b.csv")
+    assert only(read_captures([tmp_path])).time_ns == 1500
+
+
+def _text(text: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "told"),
+    [
+        ("r.nsys-rep", _text("x"), "nsys export --type sqlite"),
+        ("r", _text("NVIDIA Tegra Profiler Report 1.\n"), "nsys export --type sqlite"),
+        ("perfetto-trace-1.proto", _text("x"), "ROCPROFSYS_USE_ROCPD=ON"),
+        (
+            "wall_clock.txt",
+            _text("|  REAL-CLOCK TIMER (I.E. WALL-CLOCK TIMER)  |"),
+            "ROCPROFSYS_USE_ROCPD=ON",
+        ),
+        ("log.txt", _text("==12== NVPROF is profiling process 12\n"), "Nsight Systems"),
+        (
+            "t.json",
+            _text('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1, "dur": 2}]}'),
+            "no kernel of a GPU",
+        ),
+        ("t.json", _text('{"traceEvents": 7}'), "holds no list"),
+        ("t.rpd", lambda path: rpd(path, kernels=False), "no kernel of a GPU"),
+        ("t.json.gz", lambda path: path.write_bytes(b"\x1f\x8b" + bytes(90)), "compressed"),
+    ],
+)
+def test_what_is_not_read_is_named_with_what_to_do(
+    tmp_path: Path, name: str, write: Callable[[Path], object], told: str
+) -> None:
+    write(tmp_path / name)
+    (tmp_path / "README.md").write_text("words")
+    (tmp_path / "main.cpp").write_text("words")
+    with pytest.raises(UsageError) as raised:
+        read_captures([tmp_path])
+    assert told in str(raised.value.hint)
+
+
+def test_two_readers_are_not_both_asked(tmp_path: Path) -> None:
+    """A kernel trace beside a chrome trace of another run: one is shown, the other named."""
+    kernel_trace(tmp_path / "1_kernel_trace.csv", ((1, "other()", 10**12, 10**12 + 7),))
+    kineto(tmp_path / "trace.json")
+    profile = read_captures([tmp_path])
+    assert any("several runs" in note for note in profile.notes)
+    only(profile)
