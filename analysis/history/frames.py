@@ -19,7 +19,7 @@ def frame(project: Path | str) -> pandas.DataFrame:
     """
     import pandas
 
-    project = project_of(Path(project))
+    project = project_of(Path(project), Path(project))
     columns = [f.name for kind in (HistoryEntry, KernelRow) for f in fields(kind)]
     rows = [{**asdict(entry), **asdict(row)} for entry, row in kernel_rows(project)]
     found = pandas.DataFrame(rows, columns=columns)

@@ -122,15 +122,15 @@ def lost_searches(project: Path) -> dict[str, str]:
         )
 
 
-def project_of(target: Path) -> Path:
-    """The folder whose history a program belongs to: its repository's top, else that of its `hipscope.toml`, else the
-    current directory where it lies below that, else its own.
+def project_of(target: Path, here: Path | None = None) -> Path:
+    """The folder whose history a program belongs to: its repository's top, else that of its `hipscope.toml`, else
+    `here` (the current directory) where it lies below that, else its own.
     """
     real = Path(os.path.realpath(target))
     folder = real if real.is_dir() else real.parent
     top = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
     holder = top or place_of(real, "hipscope.toml").holder
-    here = Path.cwd().resolve()
+    here = (here or Path.cwd()).resolve()
     return holder or (here if folder.is_relative_to(here) else folder)
 
 

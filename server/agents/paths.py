@@ -38,6 +38,10 @@ class Roots:
         """Whether a real path lies below a root."""
         return any(path == root or path.is_relative_to(root) for root in self.folders)
 
+    def of_path(self, path: Path) -> Path:
+        """The root that a real path lies below; the first one for any other."""
+        return next((root for root in self.folders if path.is_relative_to(root)), self.folders[0])
+
     def existing(self, text: str) -> Path:
         """The real path of a file or folder below a root. Raises UsageError.
 

@@ -51,7 +51,7 @@ def make_server(roots: Sequence[Path], version: str) -> MCPServer[None]:
     )
     for tool in (
         tools.profile, tools.hotspots, tools.explain_line, tools.isa, tools.roofline, tools.resources, tools.check,
-        tools.validate, tools.optimize, tools.judge_rewrite, tools.compare, tools.more,
+        tools.validate, tools.optimize, tools.judge_rewrite, tools.compare, tools.attempts, tools.more,
     ):  # fmt: skip
         server.add_tool(tool, annotations=_READS, structured_output=False)
     server.add_tool(tools.apply_verified, annotations=_WRITES, structured_output=False)

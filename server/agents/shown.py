@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from hipscope.analysis.history.store import AttemptRow, HistoryEntry
 from hipscope.server.agents.answers import Answer, rounded, short
 from hipscope.server.render.explain import memory_sentence
 from hipscope.server.render.words import REASONS
@@ -296,6 +297,26 @@ def outcome_answer(outcome: Optimization, edit: str | None) -> Answer:
         "made_worse": [to_json(trade) for trade in outcome.trades],
         "attempts": [_attempt(one) for one in outcome.attempts],
         "diff": outcome.diff,
+    }
+
+
+def attempts_answer(rows: Sequence[tuple[HistoryEntry, AttemptRow]]) -> Answer:
+    """What was tried before, each with its commit."""
+    return {
+        "attempts": [
+            {
+                "when": entry.time,
+                "commit": entry.commit_id + ("+" if entry.dirty else ""),
+                "times_are": entry.provenance,
+                "kernel": short(row.kernel),
+                "formula": row.formula,
+                "title": short(row.title),
+                "outcome": row.outcome,
+                "speedup": rounded(row.speedup),
+                "reason": row.reason,
+            }
+            for entry, row in rows
+        ]
     }
 
 

@@ -6,6 +6,7 @@ A HipscopeError is the tool's answer, one line with what to do. Only `apply_veri
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from hipscope.analysis.errors import HipscopeError, UsageError
+from hipscope.analysis.history import store
 from hipscope.server.agents import shown
 from hipscope.server.agents.answers import DEFAULT_TOKENS, Answer, Answers
 from hipscope.server.agents.desk import Desk
@@ -24,6 +26,7 @@ from hipscope.server.jobs.messages import JobKind, JobRequest
 from hipscope.server.jobs.opening import capture_kind, of_kernels
 from hipscope.server.reports import report_reader
 from hipscope.server.reports.compare_writer import compare_reports
+from hipscope.server.reports.history_writer import keep_report
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import RecordMismatch, read_record
 from hipscope.server.reports.schema.isa import IsaReport
@@ -312,6 +315,26 @@ class Tools:
 
         return await self._told(answer, max_tokens)
 
+    async def attempts(
+        self,
+        path: Path_,
+        kernel: Annotated[str | None, Field(description="Only this kernel, by its identifier.")] = None,
+        max_tokens: Tokens = DEFAULT_TOKENS,
+    ) -> str:
+        """What was tried on the kernels of a project before, the newest first: outcome, gain, why it was refused."""
+
+        async def answer() -> Answer:
+            project = self._project(self._desk.roots.existing(path))
+            if not self._desk.roots.holds(project):
+                raise UsageError(
+                    f"the log is of {project}, which is outside of the roots",
+                    "start hipscope mcp with --root on it",
+                )
+            rows = await asyncio.to_thread(store.attempt_rows, project)
+            return shown.attempts_answer([row for row in reversed(rows) if kernel in (None, row[1].kernel)])
+
+        return await self._told(answer, max_tokens)
+
     async def more(
         self,
         handle: Annotated[str, Field(description="A handle of `left_out`.")],
@@ -343,7 +366,14 @@ class Tools:
             files = {str(name): str(digest) for name, digest in data["files"].items()}
         except (KeyError, AttributeError):
             raise UsageError("the worker's answer is of another version of hipscope") from None
+        with contextlib.suppress(HipscopeError, OSError):  # a log that cannot be kept costs no verdict
+            target = Path(request.target)
+            await asyncio.to_thread(keep_report, target, outcome, None, self._desk.roots.of_path(target))
         return shown.outcome_answer(outcome, self._desk.verified(outcome, files))
+
+    def _project(self, path: Path) -> Path:
+        """The folder whose history a path below the roots belongs to."""
+        return store.project_of(path, self._desk.roots.of_path(path))
 
     def _chosen(self, name: str, kernel: str | None) -> Report:
         report = self._desk.report(name)

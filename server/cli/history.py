@@ -50,7 +50,7 @@ def history(
     with failures_reported():
         from hipscope.analysis.history import store
 
-        project = store.project_of(project)
+        project = store.project_of(project, project)
         for report in reports or ():
             _add(project, report)
         rows = [(e, r) for e, r in store.kernel_rows(project) if _is(kernel, r.kernel, r.mangled)]
@@ -67,7 +67,7 @@ def attempts(kernel: KernelOption = None, project: Project = Path()) -> None:
     with failures_reported():
         from hipscope.analysis.history import store
 
-        project = store.project_of(project)
+        project = store.project_of(project, project)
         rows = [(e, r) for e, r in store.attempt_rows(project) if _is(kernel, r.kernel, "")]
         if rows:
             _draw_attempts(rows)

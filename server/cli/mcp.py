@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hipscope.server.console.options import named_path
 from hipscope.server.console.terminal import STOPPED, failures_reported
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 
 def add(app: typer.Typer) -> None:
@@ -28,8 +34,20 @@ def mcp(
             show_default=False,
         ),
     ] = None,
+    http: Annotated[
+        int | None,
+        typer.Option(
+            "--http",
+            min=0,
+            max=65535,
+            metavar="PORT",
+            help="Serve streamable HTTP on this port of 127.0.0.1 (0: a free one) in place of standard streams; "
+            "the token is HIPSCOPE_MCP_TOKEN, or a new one that is printed.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Serve coding agents over MCP on standard input and output: profiles, and the judgement of their rewrites."""
+    """Serve coding agents over MCP: profiles, and the judgement of their rewrites."""
     with failures_reported():
         from hipscope.analysis.errors import MissingTool
         from hipscope.analysis.system.python_packages import install_extra
@@ -45,6 +63,25 @@ def mcp(
             ) from None
         server = make_server(root or [Path.cwd()], version())
         try:
-            server.run("stdio")
+            if http is None:
+                server.run("stdio")
+            else:
+                _serve_http(server, http)
         except KeyboardInterrupt:
             raise typer.Exit(STOPPED) from None
+
+
+def _serve_http(server: MCPServer[None], port: int) -> None:
+    """Serve with a token that only the user knows. Raises UsageError."""
+    from hipscope.server.agents.http import serve_http
+
+    given = os.environ.get("HIPSCOPE_MCP_TOKEN", "")
+    token = given or secrets.token_urlsafe(32)
+
+    def tell(address: str) -> None:
+        sys.stderr.write(f"hipscope: {address}\n")
+        if not given:
+            sys.stderr.write(f"hipscope: Authorization: Bearer {token}\n")
+        sys.stderr.flush()
+
+    serve_http(server, port, token, tell)

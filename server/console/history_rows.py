@@ -20,21 +20,12 @@ if TYPE_CHECKING:
 def keep(reports: Iterable[tuple[Path, Report | Optimization]], format: Format, output: Path | None) -> None:
     """Add the report of each program to its project's history, unless its settings say no."""
     from hipscope.analysis.errors import HipscopeError
-    from hipscope.analysis.history import store
-    from hipscope.server.reports.history_writer import history_rows
-    from hipscope.server.reports.schema.profile import Report
+    from hipscope.server.reports.history_writer import keep_report
 
     saved = output if format is Format.JSON and output is not None and output.is_file() else None
-    commits: dict[Path, tuple[str, bool]] = {}
     for target, report in reports:
         try:
-            if not keeps_history(target) or (isinstance(report, Report) and report.failure() is not None):
-                continue
-            project = store.project_of(target)
-            if project not in commits:
-                commits[project] = store.commit_of(project)
-            if (rows := history_rows(report, saved, project, commits[project])) is not None and rows[1]:
-                store.add(project, *rows)
+            keep_report(target, report, saved)
         except (HipscopeError, OSError) as failure:
             why = failure.message if isinstance(failure, HipscopeError) else failure
             say(f"hipscope: not in the history: {printable(str(why))}")
@@ -45,15 +36,9 @@ def lost_before(target: Path) -> dict[str, str]:
     """The searches of a program that found nothing, by digest; none where no history can be read."""
     from hipscope.analysis.errors import HipscopeError
     from hipscope.analysis.history import store
+    from hipscope.server.reports.history_writer import keeps_history
 
     try:
         return store.lost_searches(store.project_of(target)) if keeps_history(target) else {}
     except (HipscopeError, OSError):
         return {}
-
-
-def keeps_history(target: Path) -> bool:
-    """What the settings of a program say. Raises HipscopeError."""
-    from hipscope.analysis.toolchain.project import resolve_config
-
-    return resolve_config(target).history

@@ -8,11 +8,38 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hipscope.analysis.history.store import AttemptRow, HistoryEntry, KernelRow
+from hipscope.analysis.history.store import (
+    AttemptRow,
+    HistoryEntry,
+    KernelRow,
+    add,
+    commit_of,
+    project_of,
+)
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.toolchain.project import resolve_config
 from hipscope.server.reports.schema.fields import to_json
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
+
+
+def keep_report(target: Path, report: object, saved: Path | None, here: Path | None = None) -> None:
+    """Add the report of a program to its project's history, unless its settings say no or the program failed.
+
+    Raises HipscopeError and OSError where the history cannot be written.
+    """
+    if not keeps_history(target) or (isinstance(report, Report) and report.failure() is not None):
+        return
+    project = project_of(target, here)
+    rows = history_rows(report, saved, project, commit_of(project))
+    if rows is not None and rows[1]:
+        add(project, *rows)
+
+
+def keeps_history(target: Path) -> bool:
+    """What the settings of a program say. Raises HipscopeError."""
+    return resolve_config(target).history
+
 
 HistoryRows = tuple[HistoryEntry, list[KernelRow] | list[AttemptRow]]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from hipscope.analysis.system.allowed_folders import allow_folder
 from tests.server.command_line import COMMAND, Cli
@@ -33,6 +36,28 @@ class Agent:
             return found
         start = text.find("{")
         return json.loads(text[start:]) if start >= 0 else {"error": text}
+
+
+@contextlib.asynccontextmanager
+async def http_agent(cli: Cli, root: Path, token: str, worker: Path) -> AsyncIterator[tuple[Agent, str]]:
+    """An agent of a server over HTTP, and the server's address."""
+    state = {"XDG_STATE_HOME": str(cli.folder / "state"), "HIPSCOPE_WORKER": str(worker)}
+    allow_folder(root, state)
+    options = ("mcp", "--root", str(root), "--http", "0")
+    process = cli.start(*options, **state, HIPSCOPE_MCP_TOKEN=token)
+    try:
+        assert process.stderr is not None
+        address = (await asyncio.to_thread(process.stderr.readline)).split()[-1]
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            yield Agent(client), address
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    cli.assert_nothing_left()
 
 
 @contextlib.asynccontextmanager

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 from pathlib import Path
 
 import anyio
+import httpx2
 import pytest
 
-from tests.server.agents.client import agent
+from hipscope.server.reports.schema.fields import to_json
+from tests.server.agents.client import agent, http_agent
 from tests.server.command_line import Cli
 from tests.server.conftest import FAKE_WORKER, HOT_LINE, PROGRAM
+from tests.server.records import attempt, optimization
 from tests.server.schemas import problems
 
 
@@ -150,3 +154,42 @@ def test_a_root_that_is_no_folder_is_refused(cli: Cli) -> None:
     outcome = cli("mcp", "--root", "nowhere")
     assert outcome.code == 2
     assert "nowhere" in outcome.line
+
+
+async def test_over_http_only_the_token_opens_and_the_log_of_attempts_is_told(
+    cli: Cli, project: Path
+) -> None:
+    token = "of-this-test-alone-0123456789"
+    state = {"XDG_STATE_HOME": str(cli.folder / "state")}
+    found = optimization(attempts=(attempt(title="pad the tile", reason="no gain", speedup=1.001),))
+    cli.write(json.dumps(to_json(found)), "tried.json")
+    assert cli("history", "--project", str(project), "--add", "tried.json", **state).code == 0
+    async with http_agent(cli, project, token, FAKE_WORKER) as (ask, address):
+        profile = await ask("profile", path="transpose.hip")
+        assert profile["times_are"] == "modelled"
+        (row,) = (await ask("attempts", path="transpose.hip", kernel="transpose"))["attempts"]
+        assert (row["title"], row["outcome"], row["speedup"]) == ("pad the tile", "not_faster", 1.001)
+        assert (await ask("attempts", path="."))["attempts"]
+        assert "outside" in (await ask("attempts", path="/etc"))["error"]
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"bearer {token}"}):
+            async with httpx2.AsyncClient(headers=headers) as stranger:
+                assert (await stranger.post(address, json={})).status_code == 401
+        own = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers={**own, "Host": "evil.example"}) as rebound:
+            assert (await rebound.post(address, json={})).status_code in (400, 403, 421)
+
+
+async def test_a_log_of_a_repository_above_the_roots_is_not_told(cli: Cli, project: Path) -> None:
+    (cli.folder / ".git").mkdir()
+    async with agent(cli, project, worker=FAKE_WORKER) as ask:
+        assert "outside of the roots" in (await ask("attempts", path="transpose.hip"))["error"]
+
+
+def test_a_short_token_or_a_port_in_use_is_one_line(cli: Cli) -> None:
+    short = cli("mcp", "--http", "0", HIPSCOPE_MCP_TOKEN="short")
+    assert short.code == 2
+    assert "16 characters" in short.line
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert "cannot be used" in cli("mcp", "--http", str(taken.getsockname()[1])).line
