@@ -6,7 +6,7 @@ Takes source texts, gives definitions as syntax nodes. Says nothing about what t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -45,6 +45,15 @@ class Callables:
     macros: Mapping[str, tuple[Macro, ...]]
     constants: Mapping[str, Node]
 
+    def reaching(self, words: re.Pattern[str]) -> frozenset[str]:
+        """The functions, methods and macros that reach one of these words."""
+        listed = [
+            *((f.name, f.text) for found in self.functions.values() for f in found),
+            *((name, f.text) for (_, name), found in self.methods.items() for f in found),
+            *((name, m.text) for name, found in self.macros.items() for m in found),
+        ]
+        return reaching(listed, words, self.macros.keys())
+
 
 def callables_in(texts: Iterable[bytes]) -> Callables:
     """What the texts define outside of function bodies."""
@@ -78,6 +87,22 @@ def callables_in(texts: Iterable[bytes]) -> Callables:
         {name: tuple(found) for name, found in macros.items()},
         constants,
     )
+
+
+def reaching(texts: Iterable[tuple[str, str]], words: re.Pattern[str], macros: Set[str]) -> frozenset[str]:
+    """The functions and macros that reach one of these words; `texts` are all: a name and what it stands for."""
+    listed = [*texts]
+    called = [_called_in(text, macros) for _, text in listed]
+    found = {name for name, text in listed if words.search(text)}
+    while more := {name for (name, _), said in zip(listed, called, strict=True) if said & found} - found:
+        found |= more
+    return frozenset(found)
+
+
+def _called_in(text: str, macros: Set[str]) -> frozenset[str]:
+    """The names that are called in a text, and those of macros."""
+    named = set(re.findall(r"(\w+)\s*(?:<[^;{}()]*>\s*)?\(", text))
+    return frozenset(named | (set(re.findall(r"\w+", text)) & macros))
 
 
 def _outer(root: Node) -> Iterator[Node]:

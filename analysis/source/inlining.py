@@ -17,6 +17,7 @@ from hipscope.analysis.source.array_accesses import accesses, chains
 from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, expand, scope_of, structure_at
 from hipscope.analysis.source.functions import Callables
 from hipscope.analysis.source.nodes import (
+    PUBLISHING,
     TOGETHER,
     called,
     child_of,
@@ -103,7 +104,8 @@ def see_through(
             _built_ins(scope),
             callables.constants,
             frozenset(declaration.id for declaration in named),
-            _together(callables),
+            callables.reaching(TOGETHER),
+            callables.reaching(PUBLISHING),
         ),
         state=kernel.state - _numbers(callables.constants),
     )
@@ -207,26 +209,6 @@ def _root(node: Node) -> str:
         if node.type == "identifier":
             return text_of(node)
     return ""
-
-
-def _together(callables: Callables) -> frozenset[str]:
-    """The functions and macros that reach a barrier, a fence or a wave operation."""
-    listed = [
-        *((f.name, f.text) for found in callables.functions.values() for f in found),
-        *((name, f.text) for (_, name), found in callables.methods.items() for f in found),
-        *((name, m.text) for name, found in callables.macros.items() for m in found),
-    ]
-    words = [_callees(text, callables) for _, text in listed]
-    found = {name for name, text in listed if TOGETHER.search(text)}
-    while more := {name for (name, _), said in zip(listed, words, strict=True) if said & found} - found:
-        found |= more
-    return frozenset(found)
-
-
-def _callees(text: str, callables: Callables) -> frozenset[str]:
-    """The names that are called in a text, and those of macros."""
-    named = set(re.findall(r"(\w+)\s*(?:<[^;{}()]*>\s*)?\(", text))
-    return frozenset(named | (set(re.findall(r"\w+", text)) & callables.macros.keys()))
 
 
 def _built_ins(scope: Scope) -> dict[str, str]:

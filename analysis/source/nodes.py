@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-BARRIERS = frozenset({"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
+from hipscope.analysis.builtins import classes, words
+
+BARRIERS = frozenset(classes()["barrier"].names)
 # Where lanes or waves wait for each other, or one uses what another has in its registers.
-TOGETHER = re.compile(
-    r"\b(?:__syncthreads\w*|__syncwarp|__threadfence\w*|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match_\w+"
-    r"|__reduce_\w+_sync|__builtin_amdgcn_(?:s_barrier|fence|wave_barrier|ds_\w+|\w*dpp\w*|read\w+|permlane\w+|ballot\w*))\b"
-    r"|(?:\.|->)(?:sync|shfl\w*|ballot|any|all|match_\w+)\s*\("
-)
+TOGETHER = words("barrier", "other_barrier", "lanes", "fence")
+# What makes memory visible to other work-items as it is written, or waits for theirs.
+PUBLISHING = words("fence", "ordered_atomic", "sleep", "grid_group", "qualifier")
 LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")
@@ -38,9 +38,9 @@ def text_of(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
-def code_of(node: Node) -> str:
-    """The text of a node with a space for each comment in it."""
-    whole = bytearray(node.text or b"")
+def code_of(node: Node, until: int | None = None) -> str:
+    """The text of a node, up to a byte of the file, with a space for each comment in it."""
+    whole = bytearray((node.text or b"")[: None if until is None else max(0, until - node.start_byte)])
     comments = [(c.start_byte, c.end_byte) for c in walk(node) if c.type == "comment"]
     for start, end in sorted(comments, reverse=True):
         whole[start - node.start_byte : end - node.start_byte] = b" "

@@ -130,7 +130,8 @@ class Through:
     `meanings` are expressions in the kernel's own names, by the id of the call's node. `built_ins` are `threadIdx` and
     the like that some callee asks for by itself, with that callee's name. `constants` are those of the headers.
     `names` are declarations of locals that only give another name to a view or a place in memory, by their ids.
-    `together` names the callees in which lanes or waves wait for each other, or exchange something.
+    `together` names the callees in which lanes or waves wait for each other, or exchange something, `publishing` those
+    that make memory visible to others, or wait for it.
     """
 
     meanings: Mapping[int, Node]
@@ -139,6 +140,7 @@ class Through:
     constants: Mapping[str, Node]
     names: frozenset[int] = frozenset()
     together: frozenset[str] = frozenset()
+    publishing: frozenset[str] = frozenset()
 
 
 UNSEEN = Through({}, (), {}, {})

@@ -10,10 +10,10 @@ from collections.abc import Collection, Sequence
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import variables_set
 from hipscope.analysis.source.nodes import declarations_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.edit_helpers import assigned_in
 from hipscope.formulas.propose.recipes.shared.loop_elements import loops_around
 from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
 
@@ -104,4 +104,4 @@ def _is_for_all(statement: Node) -> bool:
     """
     if statement.type == "declaration" or any(n.type in _LEAVES for n in walk(statement)):
         return True
-    return bool(assigned_in(statement) - {name for name, _, _ in declarations_in(statement)})
+    return bool(variables_set(statement) - {name for name, _, _ in declarations_in(statement)})

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import reassigned_names
 from hipscope.analysis.source.nodes import built_in, child_of, declarations_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.splice import Splice
 
 _NUMBERED = frozenset({"threadIdx.x", "blockIdx.x", "blockDim.x", "gridDim.x"})
@@ -62,7 +62,7 @@ def shared_items(kernel: KernelSyntax, file: FileSyntax, workgroup: int, lanes: 
 
 def _names(kernel: KernelSyntax) -> dict[str, tuple[str, Node]]:
     """Variables that only give a number such as `threadIdx.x` another name, with the node that they are set to."""
-    changed = {name for name, new in changed_names(kernel.body_node) if not new}
+    changed = reassigned_names(kernel.body_node)
     found: dict[str, tuple[str, Node]] = {}
     seen: set[str] = {p.name for p in kernel.parameters}
     for name, declarator, _ in declarations_in(kernel.body_node):

@@ -13,6 +13,7 @@ from typing import Literal
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, reassigned_names
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
@@ -26,7 +27,6 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names, changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type, only_statement
 from hipscope.formulas.propose.recipes.shared.loop_elements import is_steady
 from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
@@ -114,7 +114,7 @@ def _shared(
     counter, begin, update, step = _head(node, kernel)
     body = child_of(node, "body")
     _check_ways(body, node)
-    changed = changed_within(body)
+    changed = changed_names(body)
     if (
         counter in changed
         or names_in(step_of(update)) & changed
@@ -257,7 +257,7 @@ def _elements(
         own = len(use.indices) == 1 and use.node.type == "subscript_expression"
         index = use.indices[0]
         # What the counter is added to stays the same: else two steps may come to one element.
-        steady = is_steady([index], kernel) and not (names_in(index) - {counter}) & changed_within(loop)
+        steady = is_steady([index], kernel) and not (names_in(index) - {counter}) & changed_names(loop)
         if not own or not steady or not _added(index, counter):
             raise CannotShare(f"`{text_of(use.node)}` may be the same element in several steps")
         text = _with_counter(use.node, counter)
@@ -347,7 +347,7 @@ def _carried(
 
 def _changed_outside(body: Node, kernel: KernelSyntax) -> set[str]:
     """The variables from outside of a loop that its steps change. Raises CannotShare where a name has two meanings."""
-    changed = {name for name, new in changed_names(body) if not new}
+    changed = set(reassigned_names(body))
     # Pointers: what changes one of them has no known stores. Arrays of the file are no variables of the thread.
     changed -= {p.name for p in kernel.parameters if p.pointer}
     own = {name for name, _, _ in declarations_in(kernel.body_node)}

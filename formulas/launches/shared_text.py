@@ -12,17 +12,21 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import TOGETHER, called, child_of, declarations_in, text_of, walk
+from hipscope.analysis.kernel.effects import (
+    changed_names,
+    changed_once_declared,
+    relies_on_others,
+    waits_together,
+)
+from hipscope.analysis.source.nodes import called, child_of, declarations_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
 from hipscope.formulas.launches.one_lane_stores import CannotSeparate, one_lane_stores, written_by
 from hipscope.formulas.launches.shared_items import shared_items
 from hipscope.formulas.launches.shared_steps import Carried, SharedLoop, shared_loops
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     at_start,
-    changed_names,
     indentation,
     line_start,
     style_of,
@@ -106,12 +110,10 @@ def _refusal(kernel: KernelSyntax) -> str | None:
     if kernel.barriers or kernel.shared:
         return "the threads of a workgroup already work together (LDS or barriers)"
     own = {name for name, _, _ in declarations_in(kernel.body_node)} | {p.name for p in kernel.parameters}
-    if elsewhere := sorted(changed_names(kernel) - own):
+    if elsewhere := sorted(changed_once_declared(kernel) - own):
         return f"`{elsewhere[0]}`, which it changes, is no variable of the kernel"
     if kernel.through.opaque:
         return kernel.through.opaque[0].sentence
-    if kernel.through.together:
-        return f"lanes wait for each other in `{min(kernel.through.together)}`"
     for node in walk(kernel.body_node):
         if called(node) == "printf":
             return f"it prints on line {node.start_point.row + 1}"
@@ -119,8 +121,10 @@ def _refusal(kernel: KernelSyntax) -> str | None:
             return (
                 f"line {node.start_point.row + 1} depends on which lanes share a wave, or is not seen through"
             )
-    if TOGETHER.search(text_of(kernel.body_node)) is not None:
-        return "lanes of it already work together"
+    if word := waits_together(kernel.body_node, kernel):
+        return f"lanes of it already work together (`{word}`)"
+    if why := relies_on_others(kernel):
+        return f"it uses {why}: others may see its memory in between"
     return None
 
 
@@ -177,7 +181,7 @@ def _begins_with_zero(one: Carried, loop: SharedLoop) -> bool:
         text = " ".join(text_of(before).split())
         if re.search(rf"(^|[\s,*]){name}\s*(=\s*{zero}|\{{\s*(0\.?0*[fF]?)?\s*\}})\s*[,;]", text):
             return True
-        if one.name.split(".")[0] in changed_within(before):
+        if one.name.split(".")[0] in changed_names(before):
             return False
         before = before.prev_named_sibling
     return False

@@ -24,6 +24,7 @@ FILE_ACCESS = {
     "glob", "rglob", "unlink", "mkdir",
 }  # fmt: skip
 ROOMS_WITHOUT_FILES = {
+    "analysis/kernel",
     "analysis/semantics",
     "analysis/source",
     "analysis/metrics",

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, publishes, waits_together
 from hipscope.analysis.source.nodes import (
     LOOPS,
-    TOGETHER,
     arguments_of,
     built_in,
     called,
@@ -27,7 +27,6 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
 from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
 
@@ -236,10 +235,7 @@ def _left_or_joined(
     loop: Node, statements: tuple[Node, ...], kernel: KernelSyntax, calls: bool
 ) -> str | None:
     """Why a step cannot be written out behind another one: it may be left, or threads wait for each other in it."""
-    words = {
-        word for statement in statements for found in _NAMED.findall(text_of(statement)) for word in found
-    }
-    if any(TOGETHER.search(text_of(s)) for s in statements) or words & kernel.through.together:
+    if any(waits_together(s, kernel) or publishes(s, kernel) for s in statements):
         return "has a barrier, a fence or a wave operation"
     unseen = {o.span.start for o in kernel.through.opaque}
     discarded = {atomic.node.id for atomic in kernel.atomics if atomic.statement is not None}
@@ -371,6 +367,6 @@ def _values(name: str, kernel: KernelSyntax) -> Iterator[Node]:
         if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == name:
             yield child_of(node, "value")
         elif node.type in ("assignment_expression", "update_expression", "pointer_expression") and (
-            name in changed_within(node) or (node.type == "pointer_expression" and name in names_in(node))
+            name in changed_names(node) or (node.type == "pointer_expression" and name in names_in(node))
         ):
             yield node

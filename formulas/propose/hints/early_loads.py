@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changes, reassigned_names
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
@@ -26,7 +27,6 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import spelled_element
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, continue_guard
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import is_pure
 
 _MOST_LEVELS = 2  # loads that wait for others: an index that is loaded, and the element there
@@ -113,9 +113,9 @@ class _Reader:
         self._values: dict[str, EarlyValue] = {}
         self._loads: dict[tuple[str, tuple[str, ...]], EarlyLoad] = {}
         self._leaves = [s for s in loop.statements if continue_guard(s) is not None]
-        changes = [change for statement in loop.statements for change in changed_names(statement)]
-        self._declared = Counter(name for name, new in changes if new)
-        self._moved = frozenset(name for name, new in changes if not new)
+        listed = [change for statement in loop.statements for change in changes(statement)]
+        self._declared = Counter(change.name for change in listed if change.declared)
+        self._moved = reassigned_names(*loop.statements)
         self._outer = _names_around(kernel, loop)
 
     def items(self) -> Iterator[Subscript | Node]:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changes
 from hipscope.analysis.source.nodes import child_of, text_of, walk
 from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
 from hipscope.formulas.propose.hints.written_steps import assumed, can_be_written, written_out
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     declared_type,
@@ -151,7 +151,7 @@ def _starts_again(refill: Node, position: str, size: int) -> bool:
 
 def _steps_by_one(steps: list[Node], position: str) -> bool:
     """Whether one statement moves the position by 1, and nothing else changes it."""
-    moved = [name for step in steps for name, _ in changed_names(step) if name == position]
+    moved = [change for step in steps for change in changes(step) if change.name == position]
     forms = (f"{position}++", f"++{position}", f"{position}+=1")
     alone = [
         s for s in steps if s.type == "expression_statement" and "".join(text_of(s).split())[:-1] in forms

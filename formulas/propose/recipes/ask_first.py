@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import (
     ancestors,
     child_of,
@@ -28,7 +29,6 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.one_way_words import OneWayWords, Word, one_way_words
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
-    changed_names,
     declared_type,
     fresh_name,
     in_place_of,
@@ -248,7 +248,7 @@ def _kept(site: _Site) -> list[Splice] | None:
     value = text_of(site.value)
     if function != "atomicCAS" and not (
         all(_only_compared(site, n) for n in others)
-        and value not in changed_names(site.kernel)
+        and value not in changed_once_declared(site.kernel)
         and [n for n, _, _ in declarations_in(site.kernel.body_node)].count(value) <= 1
         and statement.type == "declaration"
     ):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, ancestors, names_in, text_of, walk
+from hipscope.analysis.kernel.effects import relies_on_others
+from hipscope.analysis.source.nodes import LOOPS, ancestors, code_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -46,10 +47,8 @@ if TYPE_CHECKING:
 NAME = "block_coarsening"
 
 _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
-# Where a kernel asks for the other workgroups, or takes several shares itself.
-_OTHERS = re.compile(
-    r"\b(grid_group|this_grid|this_thread_block|__hip_atomic\w*|__atomic\w*|gridDim|hipGridDim_[xyz])\b"
-)
+# Where a kernel takes several shares itself.
+_OTHERS = re.compile(r"\b(this_thread_block|gridDim|hipGridDim_[xyz])\b")
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
@@ -107,8 +106,9 @@ def _uses_its_number(kernel: KernelSyntax) -> str | None:
 
 
 def _one_share(kernel: KernelSyntax) -> str | None:
-    word = _OTHERS.search(text_of(kernel.body_node))
-    return None if word is None else f"the kernel uses `{word[0]}`: it counts with the other workgroups"
+    word = _OTHERS.search(code_of(kernel.body_node))
+    why = f"`{word[0]}`" if word is not None else relies_on_others(kernel)
+    return f"the kernel uses {why}: it counts with the other workgroups" if why else None
 
 
 def _no_order(kernel: KernelSyntax) -> str | None:

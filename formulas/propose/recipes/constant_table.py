@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import ancestors, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.constant_filling import Filling, NotConstant, element_of, holds
 from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, indentation, line_start, style_of
 from hipscope.formulas.propose.splice import Splice, apply_splices
@@ -70,7 +70,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     if not arrays:
         return Refusal(NAME, "the kernel has no array of its own")
     file = parse(source)
-    own = changed_within(kernel.body_node) | {parameter.name for parameter in kernel.parameters}
+    own = changed_names(kernel.body_node) | {parameter.name for parameter in kernel.parameters}
     answers = [_table(declaration, kernel, file, own) for declaration in arrays]
     tables = [answer for answer in answers if isinstance(answer, _Table)]
     if not tables:

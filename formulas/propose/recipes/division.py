@@ -7,15 +7,17 @@ comes from the recorded launches; it is assumed for all, and shown. Division by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, changes, reassigned_names, unsteady_names
 from hipscope.analysis.source.nodes import (
-    LOOPS,
     ancestors,
     built_in,
     child_of,
+    declarations_in,
     names_in,
     squeeze,
     text_of,
@@ -26,7 +28,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
-from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, changed_names, declared_type
+from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -128,41 +130,38 @@ def operand_types(node: Node, kernel: KernelSyntax, facts: LaunchFacts) -> set[s
 def _quotient(remainder: Node, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
     """A variable that holds the quotient of the same operands, declared before in a block around; None without one."""
     operands = [squeeze(text_of(child_of(remainder, side))) for side in ("left", "right")]
-    changed = changed_names(kernel)
-    if names_in(remainder) & changed:
-        loops = [a for a in ancestors(remainder, kernel.body_node) if a.type in LOOPS]
-        if names_in(remainder) & changed & _changed_within(loops[0] if loops else kernel.body_node):
-            return None
-    around = {a.id for a in ancestors(remainder, kernel.body_node)} | {kernel.body_node.id}
-    for node in walk(kernel.body_node):
-        if node.start_byte >= remainder.start_byte:
-            return None
-        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
-        if value is None or value.type != "binary_expression" or text_of(child_of(value, "operator")) != "/":
-            continue
-        # The quotient must be kept as it is computed: in a narrower type it could be cut.
-        kept = {declared_type(text_of(child_of(node, "declarator")), kernel) or ""}
-        sides = (operand_types(child_of(remainder, side), kernel, facts) for side in ("left", "right"))
-        if set[str]().union(*sides) != kept:
-            continue
-        same = [squeeze(text_of(child_of(value, side))) for side in ("left", "right")] == operands
-        block = node.parent.parent if node.parent is not None else None
-        name = text_of(child_of(node, "declarator"))
-        if same and name not in changed and block is not None and block.id in around:
-            return name
+    types = (operand_types(child_of(remainder, side), kernel, facts) for side in ("left", "right"))
+    kept, given = set[str]().union(*types), names_in(remainder)
+    if given & unsteady_names(kernel):
+        return None
+    for block in (*ancestors(remainder, kernel.body_node), kernel.body_node):
+        passed: list[Node] = []
+        for statement in reversed(block.named_children if block.type == "compound_statement" else ()):
+            if statement.start_byte >= remainder.start_byte:
+                continue
+            passed.append(statement)
+            for name, declarator, _ in declarations_in(statement) if statement.type == "declaration" else ():
+                value = declarator.child_by_field_name("value")
+                if (
+                    value is None
+                    or value.type != "binary_expression"
+                    or declarator.start_byte > remainder.start_byte
+                ):
+                    continue
+                same = [squeeze(text_of(child_of(value, side))) for side in ("left", "right")] == operands
+                divides = same and text_of(child_of(value, "operator")) == "/"
+                # The quotient must be kept as it is computed: in a narrower type it could be cut.
+                if divides and {declared_type(name, kernel) or ""} == kept and _stay(given, name, passed):
+                    return name
     return None
 
 
-def _changed_within(node: Node) -> set[str]:
-    """Names that are assigned anywhere below, apart from the counter of the loop itself."""
-    body = node.child_by_field_name("body") or node
-    return {
-        text_of(target)
-        for n in walk(body)
-        if n.type in ("assignment_expression", "update_expression")
-        for target in [n.child_by_field_name("left") or n.child_by_field_name("argument")]
-        if target is not None and target.type == "identifier"
-    }
+def _stay(operands: frozenset[str], quotient: str, statements: Sequence[Node]) -> bool:
+    """Whether the operands and their quotient are the same behind these statements, the last of which declares it."""
+    *behind, declaration = statements
+    changed = changed_names(*behind) | reassigned_names(declaration)
+    begun = [change.name for change in changes(declaration) if change.declared]
+    return not changed & (operands | {quotient}) and not operands & set(begun)
 
 
 def _unsigned(node: Node, types: set[str]) -> str:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, relies_on_others, waits_together
 from hipscope.analysis.source.nodes import (
-    BARRIERS,
     LOOPS,
-    TOGETHER,
     ancestors,
     called,
     child_of,
@@ -31,7 +30,6 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     WORKGROUP_NUMBERS,
@@ -51,10 +49,9 @@ NAME = "fewer_workgroups"
 _SIZES = ("gridDim.x", "hipGridDim_x")
 _COMPARISONS = ("<", "<=", ">", ">=")
 _CONVERSIONS = ("static_cast", "int", "unsigned", "long", "size_t")
-# Where a kernel asks for the grid or its own number as a whole, or waits for the other workgroups.
-_OTHERS = re.compile(
-    r"\b(?:(?:gridDim|blockIdx)\b(?!\s*\.)|grid_group|this_grid|multi_grid|__threadfence|__hip_atomic_load|volatile)"
-)
+_WHOLE = re.compile(
+    r"\b(?:gridDim|blockIdx)\b(?!\s*\.)"
+)  # the grid or the kernel's own number, not a member of it
 
 
 class _NoStride(Exception):
@@ -125,8 +122,10 @@ def _is(node: Node, names: tuple[str, ...]) -> bool:
 def _check(kernel: KernelSyntax, sizes: list[Node]) -> None:
     """Raises _NoStride where another number of workgroups would do something else."""
     text = text_of(kernel.body_node)
-    if (word := _OTHERS.search(text)) is not None:
+    if (word := _WHOLE.search(text)) is not None:
         raise _NoStride(f"uses `{word[0]}`: it counts with the other workgroups")
+    if why := relies_on_others(kernel):
+        raise _NoStride(f"uses {why}: it counts with the other workgroups")
     for name in ("gridDim", "hipGridDim", "blockIdx", "hipBlockIdx"):
         if (helper := kernel.through.built_ins.get(name)) is not None:
             raise _NoStride(f"uses `{helper}`, which asks for the grid itself")
@@ -134,8 +133,7 @@ def _check(kernel: KernelSyntax, sizes: list[Node]) -> None:
     for node in sizes:
         _steps(node, strides, [])
     for loop in strides.loops.values():
-        names = {called(n) for n in walk(loop)}
-        if names & (BARRIERS | kernel.through.together) or TOGETHER.search(text_of(loop)) is not None:
+        if waits_together(loop, kernel):
             line = loop.start_point.row + 1
             raise _NoStride(
                 f"waits for its workgroup in the loop on line {line}, which may have one step so far"
@@ -207,7 +205,7 @@ def _ends_by(loop: Node, counter: str) -> bool:
     if value.type != "binary_expression" or text_of(child_of(value, "operator")) not in _COMPARISONS:
         return False
     changes = [n for n in walk(loop) if n.type in ("assignment_expression", "update_expression")]
-    changed = [c for c in changes if counter in changed_within(c) and not _begins(c, loop)]
+    changed = [c for c in changes if counter in changed_names(c) and not _begins(c, loop)]
     return counter in names_in(value) and len(changed) == 1
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, unsteady_names
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     fresh_name,
@@ -151,7 +151,7 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
     moves = bool(begin.keys() - {_ONE})
     if apart - {_ONE} or (moves and not _can_move(loop, first, begin, counter)):
         return None
-    if begin.keys() & other_names(kernel) or (moves and ranges.shapes):
+    if begin.keys() & unsteady_names(kernel) or (moves and ranges.shapes):
         return None  # a number of steps would be written down that other launches do not have
     passed = frozenset(n for n in ranges.used if kernel.parameter(n.partition(".")[0]) is not None)
     if passed and _told_apart(loop, passed, kernel):
@@ -199,7 +199,7 @@ def _can_move(loop: Node, first: Node, begin: Counter[str], counter: str) -> boo
     kind = text_of(child_of(first.parent, "type"))
     names = {counter, *begin.keys() - {_ONE}}
     # An unsigned counter may wrap where it begins: then the loop has no step at all.
-    return kind in _SIGNED and not names & changed_within(child_of(loop, "body"))
+    return kind in _SIGNED and not names & changed_names(child_of(loop, "body"))
 
 
 def _parts(update: Node) -> list[Node]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import BARRIERS, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, is_plain
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import is_plain
 from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, indentation, line_start, style_of
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice, apply_splices
@@ -92,7 +93,7 @@ def _guarded(loop: Node, kernel: KernelSyntax) -> _Guarded | str:
     if len(asked) != 1:
         return "declares something in its condition"
     parts = _conjuncts(asked[0])
-    changed = changed_within(loop)
+    changed = changed_names(loop)
     hoisted = tuple(part for part in parts if _stays(part, changed, kernel))
     if not hoisted:
         return "asks for nothing that certainly stays the same in all its steps"
@@ -109,8 +110,8 @@ def _counts(loop: Node) -> bool:
         n.type == "call_expression" for part in head if part for n in walk(part)
     ):
         return False
-    own = changed_within(start)
-    return changed_within(update) <= own and not changed_within(condition)
+    own = changed_names(start)
+    return changed_names(update) <= own and not changed_names(condition)
 
 
 def _only_statement(body: Node) -> Node | None:

@@ -7,13 +7,13 @@ elements that the launch has not stored to until then: results stay the same bit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, publishes, spinning_loop, unsteady_names
 from hipscope.analysis.source.nodes import (
     LOOPS,
     TOGETHER,
@@ -27,12 +27,10 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.backward_slice import (
     CannotSlice,
     Slice,
     can_be_made_early,
-    changed_elsewhere,
     merged,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -53,10 +51,6 @@ if TYPE_CHECKING:
 NAME = "hoist_loads"
 
 _MOST_LOADS = 12  # registers that live over what is between
-# Where other workgroups may have been waited for: what they stored may be loaded behind it.
-_OTHERS = re.compile(
-    r"atomic|__threadfence|\bfence\b|volatile|\.sync\(|this_grid|grid_group|multi_grid|\basm\b|__asm"
-)
 _LEAVES = ("return_statement", "goto_statement", "break_statement", "continue_statement", "labeled_statement")
 
 
@@ -218,9 +212,12 @@ def _check_memory(
         raise CannotSlice("may be stored to before it is loaded")
     if any(own.start_byte <= o.span.start < load.span.start for o in kernel.through.opaque):
         raise CannotSlice("stands behind a call that is not seen through")
-    so_far = text_of(kernel.body_node)[: None if looped else load.span.start - kernel.body_node.start_byte]
-    if (word := _OTHERS.search(so_far)) is not None:
-        raise CannotSlice(f"may wait for other workgroups (`{word[0]}`)")
+    until = kernel.body.end if looped else load.span.start
+    atomics = (a.function for a in kernel.atomics if a.span.start < until)
+    if word := publishes(kernel.body_node, kernel, until) or next(atomics, ""):
+        raise CannotSlice(f"may wait for other workgroups (`{word}`)")
+    if (loop := spinning_loop(kernel)) is not None:
+        raise CannotSlice(f"may wait for other workgroups in the loop on line {loop.start_point.row + 1}")
 
 
 def _is_target(use: Subscript, load: Subscript) -> bool:
@@ -262,7 +259,7 @@ def _from(
     top = {s.id for s in statements}
     if any(declaration.id not in top for declaration in found.declarations):
         raise CannotSlice("depends on what is declared inside a branch")
-    unknown = found.needed & (changed_elsewhere(kernel) | {array.name for array in kernel.shared})
+    unknown = found.needed & (unsteady_names(kernel) | {array.name for array in kernel.shared})
     declared = {
         text_of(named)
         for statement in statements
@@ -273,7 +270,7 @@ def _from(
     }
     if wrong := sorted(unknown | (found.needed & declared)):
         raise CannotSlice(f"depends on `{wrong[0]}`, which is not known before")
-    if any(changed_within(s) & found.needed for s in statements[:-1] if s not in found.declarations):
+    if any(changed_names(s) & found.needed for s in statements[:-1] if s not in found.declarations):
         raise CannotSlice("depends on what changes before it")
     element = spelled_element(load.base, pointers_of(kernel, facts)[load.base], kernel)
     plain = f"{name} = {squeeze(text_of(load.node))};"

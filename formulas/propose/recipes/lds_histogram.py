@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
@@ -21,7 +22,6 @@ from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Refusal
 from hipscope.formulas.propose.recipes.ranges.index_bounds import IndexBounds
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.atomic_sites import (
     AtomicSite,
     Sites,
@@ -344,7 +344,7 @@ def _continues(source: bytes, run: Sequence[tuple[AtomicSite, _Copy]], site: Ato
         and site.place.type == "identifier"
         and text_of(last.place) == index
         and before.extent == copy.extent
-        and not any(index in changed_within(found.statement) for found, _ in run)
+        and not any(index in changed_names(found.statement) for found, _ in run)
     )
 
 

@@ -34,7 +34,11 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     renamed,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal, no_macro_hides
+from hipscope.formulas.propose.recipes.shared.preconditions import (
+    first_refusal,
+    no_macro_hides,
+    waits_for_no_workgroup,
+)
 from hipscope.formulas.propose.recipes.thread_parts import place_of
 from hipscope.formulas.propose.recipes.tiled_loop import (
     CannotTile,
@@ -94,7 +98,7 @@ def _seen_through(kernel: KernelSyntax) -> str | None:
     return kernel.through.opaque[0].sentence if kernel.through.opaque else None
 
 
-_PRECONDITIONS = (no_macro_hides, _seen_through)
+_PRECONDITIONS = (no_macro_hides, _seen_through, waits_for_no_workgroup)
 
 
 def _candidate(source: bytes, rewrite: _Rewrite, facts: LaunchFacts) -> Candidate:

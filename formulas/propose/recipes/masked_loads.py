@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import (
     BARRIERS,
     LOOPS,
@@ -29,7 +30,6 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spell
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
-    changed_names,
     declared_type,
     fresh_name,
     indentation,
@@ -88,7 +88,7 @@ class _Branch:
     @functools.cached_property
     def moved(self) -> set[str]:
         """What the kernel gives another value than it was called with."""
-        return changed_names(self.kernel)
+        return set(changed_once_declared(self.kernel))
 
     def fresh(self, name: str) -> str:
         """A new name like this one."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import BARRIERS, called, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import Kind, changed_within, is_plain, kind_of
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import Kind, is_plain, kind_of
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     declared_type,
@@ -103,7 +104,7 @@ def _merged(source: bytes, branch: Node, kernel: KernelSyntax, file: FileSyntax,
             raise _Differs(f"line {node.start_point.row + 1} depends on which lanes go there together")
         if node.type in ("goto_statement", "labeled_statement", "lambda_expression"):
             raise _Differs(f"line {node.start_point.row + 1} is no plain statement")
-    steady = changed_within(first) | changed_within(second)
+    steady = changed_names(first) | changed_names(second)
     choices = list(_choices(_statements(first), _statements(second), steady, kernel, file))
     indent = indentation(source, start)
     chosen: dict[tuple[str, str], str] = {}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import (
     BARRIERS,
     ancestors,
@@ -25,7 +26,6 @@ from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
-    changed_names,
     indentation,
     is_pure,
     line_start,
@@ -118,7 +118,7 @@ def _left_by_some(way: Node, guard: Node, kernel: KernelSyntax) -> bool:
 
     What lies at one address is the same for all lanes, whoever has written it: they load it by one instruction.
     """
-    pointers = {p.name for p in kernel.parameters if p.pointer} - changed_names(kernel)
+    pointers = {p.name for p in kernel.parameters if p.pointer} - changed_once_declared(kernel)
     conditions = (a.child_by_field_name("condition") for a in ancestors(way, kernel.body_node))
     return way.start_byte < guard.start_byte and any(
         c is not None and thread_dependent(c, kernel.thread_dependent - pointers) for c in conditions

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared, relies_on_others
 from hipscope.analysis.source.nodes import child_of, code_of, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import use_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names
 
 ARGUMENTS = {"atomicMin": 2, "atomicMax": 2, "atomicOr": 2, "atomicAnd": 2, "atomicExch": 2, "atomicCAS": 3}
 _CONSTANT = {"atomicExch": 1, "atomicCAS": 1}  # the argument that has to be the same in all of them
-_PUBLISHING = re.compile(r"\b(__threadfence\w*|__atomic_\w*fence|cooperative_groups|volatile|asm)\b")
+
 _BY_VALUE = re.compile(
     r"(atomic\w+|(std::)?(min|max|abs)|static_cast\s*<[^&]*>|int|unsigned|float|double)\s*\("
 )
@@ -72,7 +72,9 @@ class OneWayWords:
 
     def is_constant(self, node: Node) -> bool:
         """Whether an expression has one value for all threads of a launch."""
-        own = {name for name, _, _ in declarations_in(self.kernel.body_node)} | changed_names(self.kernel)
+        own = {name for name, _, _ in declarations_in(self.kernel.body_node)} | changed_once_declared(
+            self.kernel
+        )
         for part in walk(node):
             if part.type in (
                 "call_expression",
@@ -144,8 +146,8 @@ class OneWayWords:
 
     def _other_change(self, atomic: Atomic, word: Word) -> str | None:
         """What else may change such a word, or may be told by when it changes."""
-        if (found := _PUBLISHING.search(text_of(self.kernel.body_node))) is not None:
-            return f"the kernel uses `{found[0]}`: others may rely on when each word changes"
+        if why := relies_on_others(self.kernel):
+            return f"the kernel uses {why}: others may rely on when each word changes"
         for other in self.kernel.atomics:
             if (reason := self._other_atomic(atomic, word, other)) is not None:
                 return reason
@@ -240,7 +242,7 @@ class OneWayWords:
 
 def one_way_words(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> OneWayWords:
     """The words of a kernel."""
-    changed = changed_names(kernel)
+    changed = changed_once_declared(kernel)
     declared = list(declarations_in(kernel.body_node))
     listed = [name for name, _, _ in declared]
     pointers = frozenset(pointers_of(kernel, facts)) - set(listed) - changed

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import variables_set, waits_together
 from hipscope.analysis.source.nodes import (
     LOOPS,
-    TOGETHER,
     ancestors,
     arguments_of,
     called,
@@ -246,9 +246,7 @@ class _Plan:
     def _check(self, statement: Node) -> None:
         """Raises CannotJam where a statement cannot be repeated for each output."""
         line = statement.start_point.row + 1
-        text = text_of(statement)
-        together = self.kernel.through.together
-        if TOGETHER.search(text) or any(called(n) in together for n in walk(statement)):
+        if waits_together(statement, self.kernel):
             raise CannotJam(f"the threads wait for each other in what line {line} does for one output")
         for node in walk(statement):
             if node.type == "return_statement":
@@ -294,7 +292,8 @@ def _set_by(statement: Node, kernel: KernelSyntax) -> set[str]:
     inner = [(n, at) for n, _, at in declarations_in(statement) if at.id != statement.id]
     changes = [*_changes(statement), *_counted(statement, kernel)]
     found = {text_of(n) for n in changes if not any(_means(n, name, at) for name, at in inner)}
-    return {name for name in found if not _is_pointer(name, kernel) or _assigned_whole(name, statement)}
+    unseen = variables_set(statement) - {text_of(n) for n in changes} - {name for name, _ in inner}
+    return set(unseen) | {n for n in found if not _is_pointer(n, kernel) or _assigned_whole(n, statement)}
 
 
 def _means(use: Node, name: str, declaration: Node) -> bool:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, is_plain, kind_of
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import is_plain, kind_of
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     declared_type,
     fresh_name,
@@ -93,7 +94,7 @@ def _read(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop:
         and is_plain(step)
         and body.type == "compound_statement"
     )
-    if not plain or (names_in(right) | names_in(step)) & changed_within(node):
+    if not plain or (names_in(right) | names_in(step)) & changed_names(node):
         raise _Cannot(header)
     loop = _Loop(node, counter, text_of(right), text_of(step))
     loop.pairs |= {

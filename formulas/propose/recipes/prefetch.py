@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, unsteady_names
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
@@ -28,15 +29,11 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
-    changed_within,
-    is_plain,
-)
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import is_plain
 from hipscope.formulas.propose.recipes.shared.backward_slice import (
     CannotSlice,
     Slice,
     can_be_made_early,
-    changed_elsewhere,
     top_level_barriers,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
@@ -56,6 +53,7 @@ from hipscope.formulas.propose.recipes.shared.kept_arrays import (
     statement_around,
 )
 from hipscope.formulas.propose.recipes.shared.moved_declarations import comments_of, removal
+from hipscope.formulas.propose.recipes.shared.preconditions import waits_for_no_workgroup
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -107,6 +105,8 @@ class _Step:
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """One candidate in which every such loop loads a step ahead."""
     del finding
+    if (why := waits_for_no_workgroup(kernel)) is not None:
+        return Refusal(NAME, why)
     style = style_of(source, kernel)
     given: list[str] = []
     splices: list[Splice] = []
@@ -377,7 +377,7 @@ def _changes_behind(statements: Sequence[Node]) -> Iterator[_Change]:
         except CannotSlice:
             changes = []
         yield from changes
-        unread = changed_within(statement) - {change.name for change in changes}
+        unread = changed_names(statement) - {change.name for change in changes}
         yield from (_Change(name, "", None) for name in sorted(unread))
 
 
@@ -386,9 +386,9 @@ def _moving(needed: set[str], step: _Step, kernel: KernelSyntax) -> list[str]:
     shared = {array.name for array in kernel.shared}
     if wrong := sorted(needed & shared):
         raise CannotSlice(f"reads `{wrong[0]}`, which other threads change, to know where it loads")
-    if wrong := sorted(needed & changed_elsewhere(kernel)):
+    if wrong := sorted(needed & unsteady_names(kernel)):
         raise CannotSlice(f"depends on `{wrong[0]}`, which a pointer, a reference or a lambda may change")
-    changed = needed & changed_within(step.loop)
+    changed = needed & changed_names(step.loop)
     return [name for name in step.first if name in changed] + sorted(changed - step.first.keys())
 
 
@@ -411,7 +411,7 @@ def _carried(name: str, step: _Step, kernel: KernelSyntax) -> _Carried:
 
 
 def _stays(operand: Node | None, loop: Node) -> bool:
-    return operand is None or (is_plain(operand) and not names_in(operand) & changed_within(loop))
+    return operand is None or (is_plain(operand) and not names_in(operand) & changed_names(loop))
 
 
 def _type_before(name: str, step: _Step, kernel: KernelSyntax) -> str:

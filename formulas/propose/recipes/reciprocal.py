@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, changes, unsteady_names
 from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
-    changed_names,
-    changed_within,
     is_plain,
     kind_of,
     loops_around,
     number_type,
-    other_names,
     parse_with_types,
     roundings,
 )
@@ -83,7 +81,7 @@ def _without_divisions(
     }
     shared = _shared(source, list(divisions), kernel, file)
     given = facts.types.steady if source == facts.types.text else frozenset[str]()
-    steady = given - {name for name, declared in changed_names(kernel.body_node) if declared}
+    steady = given - {change.name for change in changes(kernel.body_node) if change.declared}
     for node, kind in divisions.items():
         if _within(node, covered):
             continue
@@ -148,7 +146,7 @@ def _is_number(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
 
 
 def _is_constant(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
-    inside = {p.name for p in kernel.parameters} | changed_within(kernel.body_node)
+    inside = {p.name for p in kernel.parameters} | changed_names(kernel.body_node)
     return is_plain(node) and not _built_in(node) and names_in(node) <= set(file.constants) - inside
 
 
@@ -176,14 +174,14 @@ def _anchor(
     if not is_plain(divisor) and not (members and members <= steady_arguments):
         return "may change" if members else "is read from memory or comes from a call"
     names = names_in(divisor) - members
-    if names & other_names(kernel):
+    if names & unsteady_names(kernel):
         return "is another name of something that a store may change"
     loops = loops_around(division, kernel)
     if not loops:
         return "is divided by only once per thread"
     steady: Node | None = None
     for loop in loops:
-        if changed_within(loop) & names:
+        if changed_names(loop) & names:
             break
         steady = loop
     if steady is None:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared, relies_on_others, unsteady_names
 from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
-    changed_names,
     fresh_name,
     indentation,
     is_pure,
@@ -110,9 +110,11 @@ def _why_not(uses: Sequence[Subscript], kernel: KernelSyntax) -> str | None:
         return "has an index that cannot be computed twice"
     if any(n.type in ("subscript_expression", "pointer_expression") for n in walk(index)):
         return "has an index that is itself loaded"
-    moving = names_in(index) & changed_names(kernel)
+    moving = names_in(index) & (changed_once_declared(kernel) | unsteady_names(kernel))
     if moving:
         return f"has an index that changes (`{sorted(moving)[0]}`)"
+    if why := relies_on_others(kernel):
+        return f"may be stored to by another workgroup: the kernel uses {why}"
     return None
 
 

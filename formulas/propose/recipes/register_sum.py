@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
@@ -24,7 +25,6 @@ from hipscope.formulas.propose.recipes.shared.loop_elements import (
     Around,
     around,
     assumption,
-    changed_in,
     indices_of,
     is_steady,
     loops_around,
@@ -124,7 +124,7 @@ def _loop_of(site: AtomicSite, kernel: KernelSyntax) -> Node | str:
         return f"the address of {where} is loaded, or has effects"
     names = names_of(indices, kernel)
     loops = loops_around(site.statement, kernel)
-    steady = (loop for loop in loops if not names & changed_in([loop]))
+    steady = (loop for loop in loops if not names & changed_names(loop))
     return next(steady, None) or f"{where} goes to another address in each step"
 
 

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.builtins import words
+from hipscope.analysis.kernel.effects import changed_names, relies_on_others, waits_together
 from hipscope.analysis.source.nodes import (
-    TOGETHER,
     ancestors,
     arguments_of,
     called,
     child_of,
+    code_of,
     declarations_in,
     declared_name,
     names_in,
@@ -41,7 +43,6 @@ from hipscope.formulas.propose.recipes.output_jamming import (
     is_index,
     jam_of,
 )
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     at_start,
@@ -63,10 +64,7 @@ _OUTPUTS = (4, 2, 8)
 _MOST = 4  # candidates: what the compiler may be told is timed with them
 _LEAST_WAVES = 1024  # that still do something, about one for each SIMD of a large GPU: with fewer, units idle
 # What asks for the other workgroups or lanes, cannot be repeated, or hides what is repeated.
-_NOT_REPEATED = re.compile(
-    r"\b(grid_group|this_grid|this_thread_block|this_multi_grid|__threadfence\w*|volatile|static|asm|__asm\w*|goto"
-    r"|printf|assert|__builtin_trap|abort|__hip_atomic\w*|__atomic\w*|mem(cpy|set|move))\b"
-)
+_NOT_REPEATED = re.compile(rf"{words('output', 'copies').pattern}|\b(?:this_thread_block|static|goto)\b")
 _LOADS = re.compile(r"atomic|ldg|load|reinterpret_cast|static_cast", re.IGNORECASE)
 _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
 
@@ -126,7 +124,7 @@ def _shared_loads(jam: Jam, kernel: KernelSyntax) -> tuple[Node, ...]:
     for loop in jam.loops:
         if not any(loop.start_byte <= g.nodes[0].start_byte < loop.end_byte for g in jam.groups):
             continue
-        stepped = changed_within(loop)
+        stepped = changed_names(loop)
         for node in walk(child_of(loop, "body")):
             if node.type not in ("subscript_expression", "pointer_expression"):
                 continue
@@ -153,7 +151,9 @@ def _indices_by_name(kernel: KernelSyntax) -> str | None:
 
 
 def _can_be_repeated(kernel: KernelSyntax) -> str | None:
-    word = _NOT_REPEATED.search(text_of(kernel.body_node))
+    if why := relies_on_others(kernel):
+        return f"the kernel uses {why}"
+    word = _NOT_REPEATED.search(code_of(kernel.body_node))
     return None if word is None else f"the kernel uses `{word[0]}`"
 
 
@@ -168,7 +168,7 @@ def _no_exchange(kernel: KernelSyntax) -> str | None:
         name = called(node)
         if node.type != "call_expression" or name == "__syncthreads":
             continue
-        if name in kernel.through.together or TOGETHER.search(text_of(child_of(node, "function")) + "("):
+        if waits_together(node, kernel):
             return f"the threads exchange something on line {node.start_point.row + 1}"
     return None
 

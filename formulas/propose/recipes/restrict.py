@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.syntax import KernelSyntax, Parameter
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
@@ -49,6 +50,11 @@ def _writes_to_an_argument(asked: _Asked) -> str | None:
     return None if writes else "the kernel writes to no argument"
 
 
+def _alone(asked: _Asked) -> str | None:
+    why = relies_on_others(asked.kernel)
+    return f"the kernel uses {why}: other workgroups may store to what a pointer leads to" if why else None
+
+
 def _plain_parameters(asked: _Asked) -> str | None:
     needs = asked.facts.needs
     sizes = [a.size for a in needs.explicit_arguments] if needs is not None else []
@@ -63,7 +69,7 @@ def _plain_parameters(asked: _Asked) -> str | None:
     return None
 
 
-_PRECONDITIONS = (_several_pointers, _not_promised_yet, _writes_to_an_argument, _plain_parameters)
+_PRECONDITIONS = (_several_pointers, _not_promised_yet, _writes_to_an_argument, _alone, _plain_parameters)
 
 
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
@@ -29,7 +30,6 @@ from hipscope.formulas.propose.recipes.shared.loop_elements import (
     Around,
     around,
     assumption,
-    changed_in,
     is_steady,
     loops_around,
     names_of,
@@ -114,7 +114,7 @@ def _elements(kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[tuple[Subscr
         ):
             continue
         names, text = names_of(stored.indices, kernel), squeeze(text_of(stored.node))
-        loop = next((x for x in loops_around(stored.node, kernel) if not names & changed_in([x])), None)
+        loop = next((x for x in loops_around(stored.node, kernel) if not names & changed_names(x)), None)
         if loop is not None and (loop.id, text) not in seen:
             seen.add((loop.id, text))
             inside = (s for s in kernel.subscripts if loop.start_byte <= s.span.start < loop.end_byte)
@@ -131,7 +131,7 @@ def _region(uses: tuple[Subscript, ...], kernel: KernelSyntax, facts: LaunchFact
     if any(use.use == "address" for use in uses):
         return "its address is taken"
     names = names_of(first.indices, kernel)
-    loop = next(x for x in loops_around(first.node, kernel) if not names & changed_in([x]))
+    loop = next(x for x in loops_around(first.node, kernel) if not names & changed_names(x))
     store = _store_before(loop, uses, kernel, facts)
     if store is not None:
         return _Region(loop, uses, store=store)
@@ -168,7 +168,7 @@ def _store_before(
             if squeeze(text_of(left)) == text and text_of(child_of(assignment, "operator")) == "=":
                 nodes = [left, *(use.node for use in uses)]
                 why = seen_before_the_end(tuple(between), uses[0].base, nodes, kernel, facts)
-                return assignment if why is None and not names & changed_in(between) else None
+                return assignment if why is None and not names & changed_names(*between) else None
         before = before.prev_named_sibling
     return None
 

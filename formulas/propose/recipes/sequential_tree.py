@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import (
     BARRIERS,
     LOOPS,
@@ -35,7 +36,6 @@ from hipscope.formulas.propose.recipes import wave_tree
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     Style,
-    changed_names,
     declared_type,
     indentation,
     style_of,
@@ -334,7 +334,7 @@ def _is_thread(text: str, kernel: KernelSyntax) -> bool:
     """`threadIdx.x`, or a variable that is it and never changes."""
     if text in ("threadIdx.x", "hipThreadIdx_x"):
         return True
-    if text in changed_names(kernel):
+    if text in changed_once_declared(kernel):
         return False
     for node in walk(kernel.body_node):
         if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == text:

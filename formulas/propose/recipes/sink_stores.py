@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, publishes, unsteady_names, waits_together
 from hipscope.analysis.source.nodes import (
-    TOGETHER,
     ancestors,
     child_of,
     declarations_in,
@@ -28,12 +28,7 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
-from hipscope.formulas.propose.recipes.shared.backward_slice import (
-    changed_elsewhere,
-    merged,
-    top_level_barriers,
-)
+from hipscope.formulas.propose.recipes.shared.backward_slice import merged, top_level_barriers
 from hipscope.formulas.propose.recipes.shared.constant_filling import element_of
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
@@ -142,7 +137,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 def _reader(kernel: KernelSyntax, arrays: Mapping[str, SharedArray]) -> _Reader:
     own = {name for name, declarator, _ in declarations_in(kernel.body_node) if _is_array(declarator)}
     shared = {array.name for array in kernel.shared}
-    unsteady = changed_elsewhere(kernel) | other_names(kernel) | shared | _of_the_file(kernel.body_node)
+    unsteady = unsteady_names(kernel) | shared | _of_the_file(kernel.body_node)
     uses = tuple(s for s in kernel.subscripts if s.base in arrays)
     return _Reader(kernel, arrays, uses, _seen(kernel), frozenset(own), unsteady)
 
@@ -275,7 +270,7 @@ def _can_move(store: _Store, phase: _Phase, reader: _Reader) -> bool:
     looked_at = (*store.way.conditions, *store.indices)
     needed = frozenset[str]().union(*(_names(node, reader.kernel) for node in looked_at))
     behind = phase.statements[store.way.top :]
-    if needed & reader.unsteady or any(needed & changed_within(s, reader.calls) for s in behind):
+    if needed & reader.unsteady or any(needed & changed_names(s, known=reader.calls) for s in behind):
         return False
     return all(
         is_pure(node, reader.kernel)
@@ -329,7 +324,7 @@ def _disturbs(statements: Sequence[Node], kernel: KernelSyntax) -> bool:
     """Whether other threads may look at LDS before the barrier, or a thread may not come to it."""
     start, end = statements[0].start_byte, statements[-1].end_byte
     return (
-        any(TOGETHER.search(text_of(s)) is not None for s in statements)
+        any(waits_together(s, kernel) or publishes(s, kernel) for s in statements)
         or any(n.type in _LEAVES for s in statements for n in walk(s))
         or any(start <= opaque.span.start < end for opaque in kernel.through.opaque)
     )

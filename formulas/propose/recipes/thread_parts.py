@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changes, reassigned_names
 from hipscope.analysis.source.nodes import (
     arguments_of,
     built_in,
@@ -24,7 +25,6 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, is_pure
 
 _MAKES_VECTOR = re.compile(r"make_u?(int|long|longlong)[234]")
@@ -299,7 +299,7 @@ def dependences(
     reads_only: Callable[[Node], bool],
 ) -> Dependences:
     """The answers for a kernel."""
-    changed = frozenset(name for name, is_new in changed_names(kernel.body_node) if not is_new)
+    changed = reassigned_names(kernel.body_node)
     changed -= {p.name for p in kernel.parameters if p.pointer and not _moves(p.name, kernel)}
     every: dict[str, list[tuple[Node, Node]]] = {}
     for name, declarator, declaration in declarations_in(kernel.body_node):
@@ -326,10 +326,10 @@ def _moves(pointer: str, kernel: KernelSyntax) -> bool:
 
 def _changed_once(name: str, kernel: KernelSyntax) -> Iterator[Node]:
     """What an argument is changed by, where that is all done by assignments in the kernel's own block."""
-    changes = sum(1 for changed, is_new in changed_names(kernel.body_node) if changed == name and not is_new)
+    times = sum(change.name == name and not change.declared for change in changes(kernel.body_node))
     found = []
     for statement in kernel.body_node.named_children:
         inner = statement.named_children[0] if statement.type == "expression_statement" else statement
         if inner.type == "assignment_expression" and text_of(child_of(inner, "left")) == name:
             found.append(child_of(inner, "right"))
-    yield from found if len(found) == changes else ()
+    yield from found if len(found) == times else ()

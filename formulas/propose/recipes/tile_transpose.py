@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import seen_through, variables_set
 from hipscope.analysis.source.nodes import LOOPS, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
@@ -181,12 +182,7 @@ def _movable(read: Subscript, write: Subscript, work: tuple[Node, ...], kernel: 
 
 
 def _reassigned(kernel: KernelSyntax) -> str | None:
-    for node in walk(kernel.body_node):
-        if node.type in ("assignment_expression", "update_expression"):
-            target = node.child_by_field_name("left") or node.child_by_field_name("argument")
-            if target is not None and target.type == "identifier":
-                return text_of(target)
-    return None
+    return next(iter(sorted(variables_set(kernel.body_node, seen_through(kernel)))), None)
 
 
 def _declared(declaration: Node) -> list[str]:

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, publishes, waits_together
 from hipscope.analysis.source.nodes import (
     LOOPS,
-    TOGETHER,
     ancestors,
-    called,
     child_of,
     declarations_in,
     names_in,
@@ -26,7 +25,6 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     declared_type,
@@ -183,7 +181,7 @@ def _counted(node: Node, kernel: KernelSyntax) -> UniformLoop:
     step, operator = _step(update, counter), text_of(child_of(condition, "operator"))
     if kind not in _COUNTERS or step is None or begin is None or operator not in ("<", "<="):
         raise refusal
-    if text_of(child_of(condition, "left")) != counter or counter in changed_within(child_of(node, "body")):
+    if text_of(child_of(condition, "left")) != counter or counter in changed_names(child_of(node, "body")):
         raise refusal
     return UniformLoop(node, kind, counter, begin, operator, child_of(condition, "right"), step)
 
@@ -214,8 +212,7 @@ def _check_body(loop: UniformLoop, kernel: KernelSyntax) -> None:
             raise CannotTile(f"`{text_of(node).split(';')[0].split()[0]}` leaves a step in the middle")
         if node.type.startswith("preproc") or node.type == "gnu_asm_expression":
             raise CannotTile("it holds a directive or assembly")
-    text = text_of(loop.node)
-    if TOGETHER.search(text) or any(called(n) in kernel.through.together for n in walk(loop.node)):
+    if waits_together(loop.node, kernel) or publishes(loop.node, kernel):
         raise CannotTile("the threads wait for each other in it")
 
 

@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, changed_once_declared
 from hipscope.analysis.source.nodes import ancestors, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
-    changed_within,
-    kind_of,
-    parse_with_types,
-)
+from hipscope.formulas.propose.recipes.shared.arithmetic_types import kind_of, parse_with_types
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     THREAD_IN_BLOCK,
     THREADS_OF_BLOCK,
     Style,
     at_start,
-    changed_names,
     fresh_name,
     style_of,
 )
@@ -124,7 +120,7 @@ def _counted(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop | None
     if condition.type != "binary_expression" or text_of(child_of(condition, "operator")) not in ("<", "<="):
         return None
     left, end = child_of(condition, "left"), child_of(condition, "right")
-    if text_of(left) != counter or counter in changed_within(child_of(node, "body")):
+    if text_of(left) != counter or counter in changed_names(child_of(node, "body")):
         return None
     if not all(_is_uniform(part, frozenset(), kernel, file) for part in (value, end)):
         return None
@@ -149,7 +145,7 @@ def _is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax
             name = text_of(node)
             parameter = kernel.parameter(name)
             plain = parameter is not None and not parameter.pointer and "&" not in parameter.type
-            known = plain and name not in changed_names(kernel)
+            known = plain and name not in changed_once_declared(kernel)
             constant = name in file.constants and parameter is None and not _declared(name, kernel)
             if not (known or constant or name in counters or name in (*_OF_WORKGROUP, *_FUNCTIONS)):
                 return False
@@ -159,7 +155,7 @@ def _is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax
 
 
 def _declared(name: str, kernel: KernelSyntax) -> bool:
-    return name in changed_within(kernel.body_node)
+    return name in changed_names(kernel.body_node)
 
 
 def _tables(loop: _Loop, kernel: KernelSyntax, file: FileSyntax) -> list[_Table]:
@@ -204,11 +200,11 @@ def _hidden(node: Node, loop: _Loop) -> bool:
         if outer.type == "lambda_expression":
             return True
         start = outer.child_by_field_name("initializer") if outer.type == "for_statement" else None
-        if start is not None and loop.counter in changed_within(start):
+        if start is not None and loop.counter in changed_names(start):
             return True
         if outer.type == "compound_statement":
             declared = [n for n in outer.named_children if n.type == "declaration"]
-            if any(loop.counter in changed_within(n) for n in declared):
+            if any(loop.counter in changed_names(n) for n in declared):
                 return True
     return False
 

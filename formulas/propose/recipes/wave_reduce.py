@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import ancestors, child_of, text_of, walk
 from hipscope.analysis.source.number_types import vector_type
@@ -32,7 +33,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 from hipscope.formulas.propose.recipes.shared.loop_elements import (
     Around,
     around,
-    changed_in,
     indices_of,
     is_steady,
     names_of,
@@ -164,7 +164,7 @@ def _statement(
             lost = f"not all threads come to {where}"
             return lost if why == lost else f"{why}; inside of that {lost}"
         seen = seen_before_the_end((statement,), site.base, same, kernel, facts)
-        if seen is None and not names & changed_in([statement]):
+        if seen is None and not names & changed_names(statement):
             return statement
         why = f"`{text_of(site.place)}`: {seen}" if seen is not None else f"the address of {where} changes"
     return why
@@ -183,7 +183,7 @@ def _all_come_to(statement: Node, kernel: KernelSyntax) -> bool:
 
 def _differing(kernel: KernelSyntax) -> tuple[frozenset[str], Uses]:
     """The names that may differ between threads, and their uniform uses; a call may change what it is given."""
-    changed = changed_in(n for n in walk(kernel.body_node) if n.type == "call_expression")
+    changed = changed_names(*(n for n in walk(kernel.body_node) if n.type == "call_expression"))
     uniform = frozenset(use for use in kernel.uniform_uses if use[0] not in changed)
     return kernel.thread_dependent | changed, uniform
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript
@@ -25,7 +26,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     INTEGER_TYPES,
     MAX_THREADS,
     Style,
-    changed_names,
     declared_type,
     indentation,
     numbered_name,
@@ -209,7 +209,7 @@ def _size(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
 
 def _written_out(text: str, kernel: KernelSyntax) -> str:
     """The expression with integers of the kernel that never change in place of their names, threads in brackets."""
-    changed = changed_names(kernel)
+    changed = changed_once_declared(kernel)
     for _ in range(_LEVELS):
         for name in {n for n in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", text) if n not in changed}:
             values = _values_of(name, kernel)
@@ -301,7 +301,7 @@ def _is_functor(node: Node, kernel: KernelSyntax) -> bool:
     name, types = text_of(node), _type_parameters(kernel)
     parameter = kernel.parameter(name)
     given = parameter is not None and parameter.type.removeprefix("const ") in types
-    return name in types or (given and name not in changed_names(kernel))
+    return name in types or (given and name not in changed_once_declared(kernel))
 
 
 def _outside_subscripts(node: Node) -> list[Node]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import child_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
@@ -26,7 +27,6 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.division import is_division, operand_types
 from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
-    changed_names,
     declared_type,
     helper_above,
     indentation,
@@ -272,7 +272,7 @@ def _text(neighbour: _Neighbour, kernel: KernelSyntax, ranges: Ranges, facts: La
 
 def _is_remainder(place: str, size: str, kernel: KernelSyntax) -> bool:
     """Whether a name that never changes was declared as something `% size`, and the size stays, too."""
-    changed = changed_names(kernel)
+    changed = changed_once_declared(kernel)
     values = [
         child_of(node, "value")
         for node in walk(kernel.body_node)

@@ -8,13 +8,13 @@ other workgroups nor calls functions that ask for the number themselves.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.nodes import text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
@@ -31,7 +31,6 @@ NAME = "xcd_remap"
 _X = ("blockIdx.x", "hipBlockIdx_x")
 _Y = ("blockIdx.y", "hipBlockIdx_y")
 _Z = ("blockIdx.z", "hipBlockIdx_z")
-_OTHERS = re.compile(r"\b(__threadfence\w*|volatile|cooperative_groups|__hip_atomic\w*|__atomic\w*)\b")
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,8 @@ def _known_grid(subject: _Subject) -> str | None:
 
 
 def _no_order_of_workgroups(subject: _Subject) -> str | None:
-    if (match := _OTHERS.search(text_of(subject.kernel.body_node))) is None:
-        return None
-    return f"the kernel uses `{match[0]}`: workgroups may rely on the order in which they start"
+    why = relies_on_others(subject.kernel)
+    return f"the kernel uses {why}: workgroups may rely on the order in which they start" if why else None
 
 
 def _no_atomic_with_a_result(subject: _Subject) -> str | None:

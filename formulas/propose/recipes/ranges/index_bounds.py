@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, unsteady_names
 from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import (
     LOOPS,
@@ -42,7 +43,6 @@ from hipscope.formulas.propose.recipes.ranges.intervals import (
     of_type,
     of_types,
 )
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within, other_names
 from hipscope.formulas.propose.recipes.shared.edit_helpers import MAX_THREADS, only_statement
 
 _LISTS = ("compound_statement", "case_statement")
@@ -170,13 +170,13 @@ class IndexBounds:
         """The interval at a place: of what was last stored there, and of the conditions passed since."""
         path, passed = node, list[tuple[Node, bool]]()
         for around in (*ancestors(node, self.kernel.body_node), self.kernel.body_node):
-            if around.type in LOOPS and name in changed_within(around):
+            if around.type in LOOPS and name in changed_names(around):
                 return self._passed(None, name, passed)
             listed = around.type in _LISTS
             for before in reversed(around.named_children):
                 if before.id == path.id or (listed and before.start_byte >= path.start_byte):
                     continue
-                if name in changed_within(before):
+                if name in changed_names(before):
                     return self._passed(self._set_by(before, name) if listed else None, name, passed)
                 if listed and (condition := _leaving(before)) is not None:
                     passed.append((condition, False))
@@ -206,7 +206,7 @@ class IndexBounds:
             child_of(statement, "condition"),
             only_statement(child_of(statement, "consequence")),
         )
-        if name in changed_within(condition):
+        if name in changed_names(condition):
             return None
         before = self._reaching(statement, name)
         kept = self._told(before, name, condition, holds=False) if before is not None else None
@@ -216,7 +216,7 @@ class IndexBounds:
         if assignment.type != "assignment_expression" or text_of(child_of(assignment, "left")) != name:
             return None
         right, operator = child_of(assignment, "right"), text_of(child_of(assignment, "operator"))
-        if name in changed_within(right):
+        if name in changed_names(right):
             return None
         value = self.of(right)
         if operator != "=":
@@ -261,7 +261,7 @@ class IndexBounds:
         return self._unseen[name]
 
     def _may_change_unseen(self, name: str) -> bool:
-        if name in other_names(self.kernel) | self.kernel.state:
+        if name in unsteady_names(self.kernel) | self.kernel.state:
             return True
         if re.search(rb"#\s*define\s+\w+(?:\([^)]*\))?[^\n]*\b%s\b" % name.encode(), self.source):
             return True
@@ -355,7 +355,7 @@ class IndexBounds:
         """What a local is declared with, where it keeps that."""
         declared = self._declarations(name)
         changing = ("assignment_expression", "update_expression", "call_expression")
-        changed = any(n.type in changing and name in changed_within(n) for n in walk(self.kernel.body_node))
+        changed = any(n.type in changing and name in changed_names(n) for n in walk(self.kernel.body_node))
         if len(declared) != 1 or changed or self._changes_unseen(name):
             return None
         return declared[0][0].child_by_field_name("value")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared, unsteady_names
 from hipscope.analysis.source.nodes import arguments_of, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.ranges.intervals import Range, either, without_overflow
-from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Ranges:
 
     def __post_init__(self) -> None:
         """Remember what the kernel changes."""
-        self._changed = changed_names(self.kernel)
+        self._changed = set(changed_once_declared(self.kernel) | unsteady_names(self.kernel))
 
     def of(self, node: Node) -> Range | None:
         """The interval of an integer expression, computed without overflow; None when it is not known."""

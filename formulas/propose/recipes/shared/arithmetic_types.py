@@ -6,7 +6,6 @@ Takes syntax nodes, gives words and names. What is not certainly a float or an i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import Literal
 
@@ -18,7 +17,6 @@ from hipscope.analysis.source.nodes import (
     built_in,
     called,
     child_of,
-    names_in,
     text_of,
     walk,
 )
@@ -93,44 +91,6 @@ def number_type(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Literal["
     return "double" if told == "double" else "float" if told == "float" else None
 
 
-def changed_within(node: Node, seen: Set[int] = frozenset()) -> frozenset[str]:
-    """Names that are assigned, counted, declared, or may be changed by reference anywhere below the node.
-
-    Calls with `seen` ids are elements or values: none of the names in them changes.
-    """
-    return frozenset(name for name, _ in changed_names(node, seen))
-
-
-def changed_names(node: Node, seen: Set[int] = frozenset()) -> Iterator[tuple[str, bool]]:
-    """Names that are changed anywhere below the node, each time; and whether they are declared there."""
-    for inner in walk(node):
-        found: frozenset[str] = frozenset()
-        if inner.type == "assignment_expression":
-            left = child_of(inner, "left")
-            found = _target(left) if left.id not in seen or left.type != "call_expression" else frozenset()
-        elif inner.type == "update_expression" or (
-            inner.type == "pointer_expression" and text_of(inner).startswith("&")
-        ):
-            found = _target(child_of(inner, "argument"))
-        elif inner.type == "call_expression" and inner.id not in seen and not _keeps_arguments(inner):
-            found = frozenset(text_of(a) for a in arguments_of(inner) if a.type == "identifier")
-        elif inner.type == "declaration":
-            for declarator in inner.children_by_field_name("declarator"):
-                named = next((n for n in walk(declarator) if n.type == "identifier"), None)
-                if named is not None:
-                    yield text_of(named), True
-        yield from ((name, False) for name in found)
-
-
-def other_names(kernel: KernelSyntax) -> frozenset[str]:
-    """References and members of the object: a store through another name may change what they stand for."""
-    found = {p.name for p in kernel.parameters if "&" in p.type} | kernel.state
-    for node in walk(kernel.body_node):
-        if node.type == "reference_declarator":
-            found |= names_in(node)
-    return frozenset(found)
-
-
 def is_plain(expression: Node) -> bool:
     """Made of names, literals, built-in indices and operators only: no memory, no call, no side effect."""
     allowed = {
@@ -163,43 +123,6 @@ def roundings(kernel: KernelSyntax) -> int:
     operators = ("+", "-", "*", "/", "+=", "-=", "*=", "/=")
     nodes = [n for n in walk(kernel.body_node) if n.type in ("binary_expression", "assignment_expression")]
     return max(1, sum(text_of(child_of(n, "operator")) in operators for n in nodes))
-
-
-def _target(node: Node) -> frozenset[str]:
-    """What an assignment to the expression changes: of `a[i]` the array, not the index."""
-    while node.type == "subscript_expression":
-        node = child_of(node, "argument")
-    return names_in(node)
-
-
-def _keeps_arguments(call: Node) -> bool:
-    """Casts, known functions and those that the file defines with values keep their arguments; others may not."""
-    name = (called(call) or "").removeprefix("std::")
-    known = _call(call) is not None or name in ("min", "max", "abs") or name.startswith("__builtin_")
-    known = known or f"{name}f" in _FLOAT_FUNCTIONS  # C++'s overloads
-    return known or (bool(name) and _takes_values(name, call))
-
-
-def _takes_values(name: str, call: Node) -> bool:
-    """Whether the file defines this function, without references and pointers, or a macro that only computes."""
-    root = call
-    while root.parent is not None:
-        root = root.parent
-    found, left = 0, [root]
-    while left:
-        node = left.pop()
-        if node.type in ("preproc_function_def", "preproc_def") and text_of(child_of(node, "name")) == name:
-            found += 1
-            text = text_of(child_of(node, "value")).replace("&&", "")
-            if re.search(r"\+\+|--|&|(?<![=!<>])=(?!=)", text):
-                return False
-        elif node.type == "function_declarator" and text_of(child_of(node, "declarator")) == name:
-            found += 1
-            if re.search(r"[&*\[]", text_of(child_of(node, "parameters"))):
-                return False
-        elif node.type != "compound_statement":
-            left += node.named_children
-    return found > 0
 
 
 def _literal(text: str) -> Kind | None:

@@ -6,12 +6,12 @@ a whole: no other access to the memory, no fence publishes it, and early returns
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import ancestors, child_of, text_of, walk
 from hipscope.analysis.source.number_types import Element, element_bytes, element_of
@@ -19,8 +19,6 @@ from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
 from hipscope.formulas.propose.candidate import Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import EarlyReturn, early_returns, used_otherwise
-
-_PUBLISHING = re.compile(r"\b(__threadfence\w*|__atomic_work_item_fence|cooperative_groups|volatile)\b")
 
 
 @dataclass(frozen=True)
@@ -88,10 +86,9 @@ def movable_sites(
         return Refusal(
             name, "; ".join(reasons) if reasons else "the kernel has no atomicAdd to global memory"
         )
-    if (word := _PUBLISHING.search(text_of(kernel.body_node))) is not None:
+    if word := relies_on_others(kernel):
         return Refusal(
-            name,
-            f"the kernel uses `{word[0]}`: other workgroups may rely on when each addition becomes visible",
+            name, f"the kernel uses {word}: other workgroups may rely on when each addition becomes visible"
         )
     addresses = [s.atomic.arguments[0] for s in sites]
     addresses += [a.arguments[0] for a in kernel.atomics if a not in gathered and _is_apart(a, sites, facts)]

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import (
     BARRIERS,
     ancestors,
@@ -25,7 +26,6 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import is_pure, negated
 
 _IGNORED = frozenset({"comment", "preproc_call"})
@@ -103,7 +103,7 @@ class Slice:
         return [node for node in walk(statement) if node.id in self.loads]
 
     def _wanted(self, statement: Node) -> bool:
-        return bool(changed_within(statement) & self.needed)
+        return bool(changed_names(statement) & self.needed)
 
     def _load(self, load: Node, statement: Node) -> list[str]:
         """The load alone, below the conditions that choose it inside its statement."""
@@ -128,7 +128,7 @@ class Slice:
         others = [n for n in other.named_children if n.type != "comment"] if other is not None else []
         after = self._arm(others[0]) if others else []
         inside = self._arm(child_of(statement, "consequence"))
-        if changed_within(condition) & self.needed:
+        if changed_names(condition) & self.needed:
             raise CannotSlice(
                 f"changes what its loads depend on in a condition, on line {statement.start_point.row + 1}"
             )
@@ -139,7 +139,7 @@ class Slice:
         if value is None or value.type == "declaration" or constant:
             raise CannotSlice("declares something in a condition of a load")
         self.use(value)
-        if inside and after and changed_within(child_of(statement, "consequence")) & names_in(value):
+        if inside and after and changed_names(child_of(statement, "consequence")) & names_in(value):
             raise CannotSlice(f"changes the condition of a load, on line {statement.start_point.row + 1}")
         # Two branches: the sides of one would store to their variables through one pointer, and so into scratch memory.
         yes, no = squeeze(text_of(value)), negated(value, self.kernel)
@@ -209,29 +209,6 @@ def can_be_made_early(load: Node, statement: Node) -> bool:
             return False
         child = outer
     return True
-
-
-def changed_elsewhere(kernel: KernelSyntax) -> frozenset[str]:
-    """Variables that may change where their names do not stand: by references, pointers and lambdas; and references."""
-    found = {p.name for p in kernel.parameters if "&" in p.type}
-    for node in walk(kernel.body_node):
-        if node.type == "lambda_expression":
-            found |= changed_within(node)
-        elif node.type == "reference_declarator":
-            found |= names_in(node)
-            if node.parent is not None and node.parent.type == "init_declarator":
-                found |= _variable_of(child_of(node.parent, "value"))
-        elif node.type == "pointer_expression" and text_of(node).startswith("&"):
-            found |= _variable_of(child_of(node, "argument"))
-    return frozenset(found)
-
-
-def _variable_of(place: Node) -> frozenset[str]:
-    """The variable that a place is, or is a part of: of `a.x[i]` it is `a`."""
-    while place.type in ("subscript_expression", "field_expression", "parenthesized_expression"):
-        inner = place.child_by_field_name("argument")
-        place = inner if inner is not None else place.named_children[0]
-    return names_in(place)
 
 
 def top_level_barriers(statements: Iterable[Node]) -> Iterator[int]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
@@ -409,29 +410,6 @@ def _are_integers(operands: Iterable[Node], kernel: KernelSyntax) -> bool:
     return True
 
 
-def changed_names(kernel: KernelSyntax) -> set[str]:
-    """Variables that the kernel assigns (or members of), increments or takes the address of once they are declared."""
-    return assigned_in(kernel.body_node)
-
-
-def assigned_in(statement: Node) -> set[str]:
-    """The same of a statement."""
-    names: set[str] = set()
-    for node in walk(statement):
-        target = None
-        if node.type == "assignment_expression":
-            target = node.child_by_field_name("left")
-        elif node.type == "update_expression" or (
-            node.type == "pointer_expression" and text_of(node).startswith("&")
-        ):
-            target = node.child_by_field_name("argument")
-        while target is not None and target.type == "field_expression" and "->" not in text_of(target):
-            target = target.child_by_field_name("argument")
-        if target is not None and target.type == "identifier":
-            names.add(text_of(target))
-    return names
-
-
 def ways_out(node: Node) -> list[Node]:
     """The `return`s of the kernel itself, not those of its lambdas."""
     if node.type == "return_statement":
@@ -451,7 +429,7 @@ def stands_for(text: str, values: tuple[str, ...], kernel: KernelSyntax) -> bool
     ]
     return (
         len(declared) == 1
-        and text not in changed_names(kernel)
+        and text not in changed_once_declared(kernel)
         and text_of(child_of(declared[0], "value")) in values
     )
 

@@ -6,16 +6,15 @@ statements would see that it is written late, or None; and the text around a loo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import LOOPS, TOGETHER, ancestors, child_of, names_in, text_of, walk
+from hipscope.analysis.kernel.effects import publishes, waits_together
+from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
     before_directives,
@@ -27,10 +26,6 @@ from hipscope.formulas.propose.recipes.shared.kept_arrays import is_promised
 from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
 from hipscope.formulas.propose.splice import Splice
 
-# Where others may look at memory in the middle of the loop.
-_PUBLISHES = re.compile(
-    r"\b(__threadfence\w*|__atomic\w*|__hip_atomic\w*|volatile|asm|__asm\w*|__builtin_amdgcn_fence)\b"
-)
 _LEAVES = ("return_statement", "goto_statement", "labeled_statement", "co_return_statement")
 _LOADS = ("subscript_expression", "pointer_expression")
 
@@ -79,11 +74,8 @@ def seen_before_the_end(
 ) -> str | None:
     """Why the element cannot be written behind these statements; `own` are the expressions that name it there."""
     for statement in statements:
-        text = text_of(statement)
-        if (word := _PUBLISHES.search(text) or TOGETHER.search(text)) is not None:
-            return f"others may look at it in the loop (`{word[0].strip('( ')}`)"
-        if called := _called(statement) & kernel.through.together:
-            return f"others may look at it in the loop (`{sorted(called)[0]}`)"
+        if word := publishes(statement, kernel) or waits_together(statement, kernel):
+            return f"others may look at it in the loop (`{word}`)"
         leaves = next((n for n in walk(statement) if n.type in _LEAVES), None)
         if leaves is not None:
             return f"the loop is left on line {leaves.start_point.row + 1}"
@@ -130,15 +122,6 @@ def _is_given_away(base: str, kernel: KernelSyntax) -> bool:
     return False
 
 
-def _called(statement: Node) -> frozenset[str]:
-    """The names of the functions, methods and macros that a statement calls."""
-    functions = (child_of(n, "function") for n in walk(statement) if n.type == "call_expression")
-    words = (
-        n for function in functions for n in walk(function) if n.type in ("identifier", "field_identifier")
-    )
-    return frozenset(map(text_of, words))
-
-
 def assumption(bases: Iterable[str], kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str, ...]:
     """What is assumed of launches that were not recorded: nothing where the program promises it."""
     names = [base for base in dict.fromkeys(bases) if not is_promised(base, kernel, facts)]
@@ -147,11 +130,6 @@ def assumption(bases: Iterable[str], kernel: KernelSyntax, facts: LaunchFacts) -
         f"no launch of `{kernel.name}` lets another argument overlap {listed} (none did in the recorded ones)"
     )
     return (sentence,) if names else ()
-
-
-def changed_in(statements: Iterable[Node]) -> frozenset[str]:
-    """Names that these statements declare or change."""
-    return frozenset(name for statement in statements for name in changed_within(statement))
 
 
 @dataclass

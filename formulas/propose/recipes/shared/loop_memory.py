@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_names, changed_once_declared
 from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import arguments_of, child_of, declared_name, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
-from hipscope.formulas.propose.recipes.shared.edit_helpers import changed_names
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def memory_of(kernel: KernelSyntax, facts: LaunchFacts, statements: tuple[Node, 
     )
     return LoopMemory(
         # A step that changes one of these pointers itself, and not what it leads to, has no `stored`.
-        changed=frozenset(name for statement in statements for name in changed_within(statement))
+        changed=frozenset(name for statement in statements for name in changed_names(statement))
         - pointers.keys()
         | kernel.state,
         references=references,
@@ -87,7 +86,7 @@ def memory_of(kernel: KernelSyntax, facts: LaunchFacts, statements: tuple[Node, 
 def lds_names(kernel: KernelSyntax) -> frozenset[str]:
     """The `__shared__` arrays, and the pointers that begin in one and are given no other value."""
     found = {array.name for array in kernel.shared}
-    moved = changed_names(kernel)
+    moved = changed_once_declared(kernel)
     for node in walk(kernel.body_node):
         if node.type != "init_declarator" or child_of(node, "declarator").type != "pointer_declarator":
             continue

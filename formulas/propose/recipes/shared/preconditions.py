@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Set
 from typing import TypeVar
 
+from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -53,6 +54,12 @@ def no_macro_hides(kernel: KernelSyntax, seen: Set[int] = frozenset()) -> str | 
             return f"the macro `{name}` uses `{hidden[0]}`"
         left = (left | (words[name] & words.keys())) - done
     return None
+
+
+def waits_for_no_workgroup(kernel: KernelSyntax) -> str | None:
+    """What a kernel reads may be loaded at another time: no other workgroup is waited for, or told of a store."""
+    why = relies_on_others(kernel)
+    return f"the kernel uses {why}: what it loads may be stored by other workgroups" if why else None
 
 
 def shares_of(facts: LaunchFacts) -> list[int] | str:

@@ -10,9 +10,9 @@ import re
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, names_in, text_of, walk
+from hipscope.analysis.kernel.effects import changed_names, unsteady_names
+from hipscope.analysis.source.nodes import ancestors, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 
 _STATEMENTS = ("expression_statement", "declaration", "return_statement")
 _LISTS = ("compound_statement", "case_statement")
@@ -43,8 +43,8 @@ def steady_names(kernel: KernelSyntax, file: FileSyntax) -> frozenset[str]:
         if node.type == "declaration" and "__shared__" in text_of(node)
         for name in names_in(node)
     )
-    own = frozenset(p.name for p in kernel.parameters) | changed_within(kernel.body_node)
-    return (own | frozenset(file.constants)) - shared - _other_names(kernel)
+    own = frozenset(p.name for p in kernel.parameters) | {n for n, _, _ in declarations_in(kernel.body_node)}
+    return (own | frozenset(file.constants)) - shared - unsteady_names(kernel)
 
 
 def same_value(first: Node, other: Node, statements: tuple[Node, Node], steady: frozenset[str]) -> bool:
@@ -60,7 +60,7 @@ def same_value(first: Node, other: Node, statements: tuple[Node, Node], steady: 
         return False
     between = _between(*statements)
     return between is not None and not any(
-        changed_within(node) & names or any(n.type == "labeled_statement" for n in walk(node))
+        changed_names(node) & names or any(n.type == "labeled_statement" for n in walk(node))
         for node in between
     )
 
@@ -72,16 +72,3 @@ def _between(first: Node, last: Node) -> list[Node] | None:
     nodes = first.parent.named_children
     places = [n for n, node in enumerate(nodes) if node.id in (first.id, last.id)]
     return list(nodes[places[0] : places[-1] + 1])
-
-
-def _other_names(kernel: KernelSyntax) -> frozenset[str]:
-    """Names that another name may stand for: references, what they are of, what an address or a lambda is made of."""
-    found = {p.name for p in kernel.parameters if "&" in p.type} | kernel.state
-    for node in walk(kernel.body_node):
-        if node.type == "reference_declarator" and node.parent is not None:
-            found |= names_in(node.parent)
-        elif node.type == "lambda_expression" or (
-            node.type == "pointer_expression" and text_of(node).startswith("&")
-        ):
-            found |= names_in(node)
-    return frozenset(found)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
 from hipscope.analysis.source.number_types import element_bytes, element_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
@@ -23,7 +24,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     THREAD_IN_BLOCK,
     THREADS_OF_BLOCK,
     Style,
-    changed_names,
     declared_type,
     is_pure,
     renamed,
@@ -250,7 +250,7 @@ def _known_at_end(address: Node, kernel: KernelSyntax) -> bool:
     names = [text_of(name) for name in declared_in(kernel)]
     lasting = _lasting(kernel)
     lost = {name for name in names if names.count(name) > 1 or name not in lasting}
-    return not (names_in(address) & (lost | changed_names(kernel)))
+    return not (names_in(address) & (lost | changed_once_declared(kernel)))
 
 
 def _lasting(kernel: KernelSyntax) -> frozenset[str]:

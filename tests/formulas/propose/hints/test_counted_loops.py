@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.nodes import LOOPS, walk
@@ -11,7 +12,6 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
-from hipscope.formulas.propose.recipes.shared.arithmetic_types import changed_within
 
 
 def read(head: str, body: str = "out[i] = a[i];") -> SteppedLoop | str:
@@ -123,4 +123,4 @@ __device__ void moves(int& x) { ++x; }
 __global__ void k(int a, int c, int d) { int own[2]; plain(a); fills(own); moves(c); elsewhere(d); }
 """
     statements = parse(source).kernels[0].body_node.named_children[1:]
-    assert [sorted(changed_within(s)) for s in statements] == [[], ["own"], ["c"], ["d"]]
+    assert [sorted(changed_names(s)) for s in statements] == [[], ["own"], ["c"], ["d"]]

@@ -104,7 +104,7 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ("count += 1", ";"),
             ],
             {},
-            "the branch on line 9 calls `next`",
+            "the branch on line 9 loads from `in`",
         ),
         (
             "masked_loads",
@@ -371,7 +371,7 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             "late",
             [("tile[x] = in[at]", "atomicAdd(out, 1.0f)")],
             {},
-            "other workgroups (`atomic`)",
+            "other workgroups (`atomicAdd`)",
         ),
         ("hoist_loads", "late", [("at - width;", "at - (int)sum;")], {}, "in a way that is not read"),
         (
@@ -967,7 +967,11 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                     {},
                     "nothing says that it is stored to at all",
                 ),
-                ([("float* out", "volatile float* out")], {}, "may be stored to in the loop"),
+                (
+                    [("float* out", "volatile float* out")],
+                    {},
+                    "others may look at it in the loop (`volatile`)",
+                ),
                 ([("float* out", "float4* out")], {}, "it is no number"),
                 ([("out[i * n + j] * in[k] / in[i]", "in[k]")], {}, "it is stored only"),
             )
@@ -1158,7 +1162,7 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ("int n;", "int n; __device__ int add(int i) { i += 1; return sum[i]; }"),
             ],
             {},
-            "`t.sum` is also used on line 11",
+            "depends on local variables",
         ),
         (
             "register_cache",
