@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.build_files.absent_libraries import what_to_install
@@ -46,6 +46,8 @@ _LACKING = re.compile(
     r"Could NOT find|package configuration file|ownload|clone|No such file"
 )  # with any compiler
 _OFF = re.compile(r"\boption\s*\(\s*(\w*(?:HIP|ROCM|AMD)\w*)\s[^)]*?\bOFF\s*\)", re.IGNORECASE)
+_PROJECT = re.compile(r"^\s*project\s*\(", re.IGNORECASE | re.MULTILINE)
+_MOST_ABOVE = 3
 _ROCM = "/opt/rocm"
 _FILLED_IN = "${ROCM_PATH:-/opt/rocm}"  # by the shell of the build
 _ASSUMED = re.compile(r"\bif\s*\(\s*NOT\s+DEFINED\s+(\w+)\s*\)\s*set\s*\(\s*\1\s+\"?/opt/rocm\b")
@@ -54,7 +56,10 @@ _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Configured:
-    """A program that CMake builds, configured with these options. `searched` are its folders of headers."""
+    """A program that CMake builds, configured with these options. `searched` are its folders of headers.
+
+    `top` is the folder of the project that the directory belongs to, relative to it.
+    """
 
     target: str
     path: str
@@ -62,11 +67,12 @@ class Configured:
     options: tuple[str, ...]
     for_gpus: bool
     searched: frozenset[Path]
+    top: str = "."
 
     def build(self) -> str:
         """The shell command."""
         options = " ".join(self.options)
-        return f"cmake -S . -B build {options} && cmake --build build --target {self.target} -j"
+        return f"cmake -S {self.top} -B build {options} && cmake --build build --target {self.target} -j"
 
     def run(self, directory: Path) -> str:
         """The shell command that starts it from the directory."""
@@ -84,8 +90,15 @@ def configured_programs(
         return (), "no compiler for AMD GPUs is installed"
     refused = None
     best: list[Configured] = []
-    for options in _ways(directory):
-        found, reason = _configure(directory, cmake, calls, options)
+    project = _project_of(directory)
+    top = os.path.relpath(project, directory)
+    for options in _ways(project):
+        configured, reason = _configure(project, cmake, calls, options)
+        found = [
+            replace(one, top=top)
+            for one in configured
+            if top == "." or any(path.is_relative_to(directory) for path in one.sources)
+        ]
         refused = refused or reason
         if any(one.for_gpus for one in found):
             return tuple(found), None
@@ -93,6 +106,20 @@ def configured_programs(
         if reason is not None and _LACKING.search(reason):
             break
     return tuple(best), None if best else refused or f"{CMAKE_FILE} makes no program"
+
+
+def _project_of(directory: Path) -> Path:
+    """The folder to configure: one above, where the directory's own file begins no project and is added by that one."""
+    if _PROJECT.search(_own_text(directory)):
+        return directory
+    top = top_of(directory)
+    for above in directory.parents[:_MOST_ABOVE]:
+        if not above.is_relative_to(top) or not (above / CMAKE_FILE).is_file():
+            break
+        text = _own_text(above)
+        if _PROJECT.search(text) and "add_subdirectory" in text:
+            return above
+    return directory
 
 
 def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
@@ -143,6 +170,7 @@ def _choices(text: str) -> list[str]:
     needed = re.findall(
         r"\bif\s*\(\s*NOT\s+(?:DEFINED\s+)?(\w+)\s*\)\s*message\s*\(\s*(?:FATAL|SEND)_ERROR", text
     )
+    needed = [name for name in needed if not re.search("DIR|PATH|ROOT|FILE|COMPILER", name)]
     return list(dict.fromkeys(needed)) if re.search(r"\(\s*hip\b|\bhip\s*\)", text) else []
 
 

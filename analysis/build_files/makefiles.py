@@ -39,6 +39,9 @@ _DEEPEST = 4  # of makes that call make
 # What the wrappers of Open MPI and MPICH call: make hands its variables on in the environment.
 _CALLED_FOR_MPI = {"OMPI_CXX": "hipcc", "MPICH_CXX": "hipcc"}
 _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
+_FOR_SEVERAL = re.compile(
+    r"mpi|multi|dist|test", re.IGNORECASE
+)  # processes or GPUs: its plain form comes first
 _RUNNING_GOALS = ("run", "test", "check")
 _NO_BUILD = re.compile(
     r"^(?:\.|.*(?:clean|install|dist|doc|help|format|tidy|lint|tar|zip|print|%))|^(?:run|test|check|profile|plot)"
@@ -47,6 +50,7 @@ _ASSIGNED = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*(?:[:?+]{0,2})=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.MULTILINE
 )
 _COMPILER_BY_PATH = re.compile(r"^\S*/(?:hipcc|amdclang\+\+|clang\+\+)$")
+_FOR_COMPILERS = re.compile(r"(?:\w*_)?(?:CXX|CC|HIPCC|HIPCXX|HCC|NVCC|CPP|LD|LINK|LINKER|CXXLD|COMPILER)$")
 _CHOICE = re.compile(
     r"^[ \t]*(?:else[ \t]+)?ifeq[ \t]*\(?[ \t]*['\"]?\$[({](\w+)[)}]['\"]?[ \t]*,?[ \t]*['\"]?([\w-]+)",
     re.MULTILINE,
@@ -210,17 +214,22 @@ class _Makefile:
                 )
             )
         first = [one for one in found if one.started is not None]
-        return [*first, *reversed([one for one in found if one.started is None])]
+        others = [one for one in reversed(found) if one.started is None]
+        return [*first, *sorted(others, key=lambda one: _FOR_SEVERAL.search(one.path.name) is not None)]
 
     def _goal(
         self, variables: Mapping[str, str], goal: str | None, path: Path, commands: Sequence[Command]
     ) -> str | None:
-        """What to ask make for: not a goal that starts the program as well, where the program is a goal of its own."""
-        if not any(c.program == path for c in commands):
+        """What to ask make for: the program, where it is a goal of its own and the goal does more than to build it.
+
+        That is, where the goal starts the program as well, or builds others.
+        """
+        others = time.monotonic() < self._until and any(c.product not in (None, path) for c in commands)
+        if not (others or any(c.program == path for c in commands)):
             return goal
         name = os.path.relpath(path, self._directory)
         for called in (name, f"./{name}"):
-            if any(c.product is not None for c in self._dry_run(variables, called).commands):
+            if any(c.product == path for c in self._dry_run(variables, called).commands):
                 return called
         return goal
 
@@ -351,7 +360,7 @@ def _choices(text: str, database: str, mpi: bool) -> Iterator[dict[str, str]]:
     # A compiler that is not there: hipcc may take its place, below the wrapper for MPI where that is used.
     values = dict(_ASSIGNED.findall(database))  # a Makefile may name several, and take one
     named = {name: values.get(name, value) for name, value in _ASSIGNED.findall(text)}
-    named = {name: value for name, value in named.items() if COMPILERS.match(value) or value == "CC"}
+    named = {name: value for name, value in named.items() if _is_compiler(name, value)}
     absent = {name: value for name, value in named.items() if _is_absent(value)}
     wrapped = {
         name: "mpicxx" for name, value in absent.items() if mpi and (value == "CC" or FOR_MPI.match(value))
@@ -360,6 +369,14 @@ def _choices(text: str, database: str, mpi: bool) -> Iterator[dict[str, str]]:
         yield {**dict.fromkeys(absent, "hipcc"), **wrapped, **_CALLED_FOR_MPI}
     if absent:
         yield dict.fromkeys(absent, "hipcc")
+
+
+def _is_compiler(variable: str, value: str) -> bool:
+    """Whether a variable of a Makefile holds the name of a compiler, or its path: `CXX = /opt/cray/bin/crayCC`."""
+    path = re.fullmatch(r"/[\w./+-]+", value) is not None
+    return (
+        COMPILERS.match(value) is not None or value == "CC" or (path and bool(_FOR_COMPILERS.match(variable)))
+    )
 
 
 def _uses_mpi(directory: Path) -> bool:

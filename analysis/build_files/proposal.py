@@ -119,7 +119,8 @@ def _of_cmake(
     """The programs of CMake, each with whether it has GPU code, and why CMake stops."""
     programs, reason = configured_programs(directory, calls)
     read = {path for one in programs for path in (*one.sources, *one.searched)}
-    outside = read_outside(directory, [], read)
+    above = {one.top for one in programs} - {"."}
+    outside = tuple(above) or read_outside(directory, [], read)
     wanted = [one for one in programs if source is None or source in one.sources]
     found = [
         (BuildProposal(CMAKE_FILE, one.build(), one.run(directory), one.target, outside), one.for_gpus)

@@ -102,6 +102,9 @@ def _wrapper(name: str, calls: CompilerCalls, rocm: Path, record: Path, names: t
         "ROCM": str(root),
         "VERSION": _VERSION,
         # The compiler itself is told where everything is, and the folder would only mislead it.
+        "OWN_PLACES": "--"
+        if calls.rocm is not None
+        else "--rocm-path=*|--hip-path=*|--rocm-device-lib-path=*",
         "ALONE": "" if calls.rocm is not None else f"unset {' '.join(_ROOTS)}",
     }
     return _filled_in(_WRAPPER, values)
@@ -140,6 +143,7 @@ while [ "$count" -gt 0 ]; do
     count=$((count - 1))
     case $argument in
         --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
+        @OWN_PLACES@) continue ;;
         -c|-S|-E|-M|-MM|--cuda-device-only|--offload-device-only) link=no ;;
         --genco) link=no; [ "@HIPCC@" = yes ] && argument=--cuda-device-only ;;  # as the real hipcc says it
         -O*) optimize=yes ;;

@@ -290,12 +290,16 @@ bind_to_read() {
 """.splitlines()
 
 
+# Nothing but the machine itself can be reached, as bubblewrap has it. Open MPI complains in its output without.
+_LOOPBACK = "{ ip link set lo up || ifconfig lo up; } 2>/dev/null || :"
+
+
 def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: Sequence[str]) -> list[str]:
     """The same borders by mounts of our own: a new root with nothing but the named paths in it.
 
     `argv` begins with the program's variables.
     """
-    lines = ["set -e", *_BINDING, "mount --make-rprivate /", "r=/mnt"]
+    lines = ["set -e", *_BINDING, _LOOPBACK, "mount --make-rprivate /", "r=/mnt"]
     lines += [
         "mount -t tmpfs -o size=1g,mode=755 tmpfs $r",
         f"mkdir -p $r/tmp $r{_PRIVATE} $r/proc $r/dev $r/old",

@@ -18,6 +18,10 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
         ('provided by "ROCM" (requested version 0.8)', "ROCm's CMake modules: install rocm-cmake"),
         ("/usr/bin/ld: cannot find -lrocblas: No such file", "rocBLAS: install ROCm's rocblas-dev"),
         ("ld.lld: error: unable to find library -lroctx64", "rocTracer and rocTX: install"),
+        ("io.cpp:3:10: fatal error: png.h: No such file or directory", "libpng: install libpng-dev"),
+        ("Could NOT find OpenMP_CXX (missing: OpenMP_CXX_FLAGS)", "OpenMP: install libomp-dev"),
+        ("Could NOT find BLAS (missing: BLAS_LIBRARIES)", "BLAS: install libopenblas-dev"),
+        ("/bin/sh: 1: hipify-perl: not found", "hipify: install ROCm's hipify-clang"),
         ("CMake Error at FetchContent.cmake:1087: Build step for googletest failed: 2", "without a network"),
     ],
 )  # fmt: skip
@@ -27,7 +31,7 @@ def test_the_library_is_named_with_its_package(complaint: str, library: str) -> 
 
 @pytest.mark.parametrize(
     "complaint",
-    ["'mine.h' file not found", "'cub/cub.cuh' file not found", 'provided by "Kokkos"', "syntax error"],
+    ["'mine.h' file not found", "'cub/cub.cuh' file not found", 'provided by "Unheard"', "syntax error"],
 )
 def test_nothing_is_said_of_what_is_not_known(complaint: str) -> None:
     assert what_to_install(complaint) is None

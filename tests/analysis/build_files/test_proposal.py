@@ -356,3 +356,53 @@ def test_the_program_of_a_folder_below_is_found_where_the_folder_itself_says_not
     found = propose_builds(tmp_path, None).found
     assert [one.lines for one in found] == [('build = "cd hip && make"', 'run = "cd hip && ./app 9"')]
     assert found[0].program == "hip/app"
+
+
+def test_of_several_programs_only_the_one_that_is_started_is_built(tmp_path: Path) -> None:
+    """The first goal needs nvcc too, and MPI."""
+    make(
+        tmp_path,
+        "all: app.out app_mpi.out cuda.out\ncuda.out: main.cpp\n\tnvcc -o $@ $<\n%.out: main.cpp\n\thipcc -o $@ $<\n",
+    )
+    assert lines(tmp_path) == ('build = "make app.out"', 'run = "./app.out"')
+
+
+@pytest.mark.parametrize("name", ["CXX", "MY_CC", "HIPCC"])
+def test_a_compiler_that_is_not_there_is_replaced_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    make(tmp_path, f"{name} = /usr/tce/cce-12/bin/crayCC\napp: main.cpp\n\t$({name}) -x hip -o $@ $<\n")
+    assert lines(tmp_path)[0] == f'build = "make {name}=hipcc"'
+
+
+def test_a_folder_of_a_cmake_project_is_configured_with_its_project(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("one", "two", "common"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(all CXX)\nset(kind common)\n"
+        "add_subdirectory(one)\nadd_subdirectory(two)\n"
+    )
+    for name in ("one", "two"):
+        (tmp_path / name / "CMakeLists.txt").write_text(
+            f"if(NOT kind)\nmessage(FATAL_ERROR no)\nendif()\nadd_executable({name} main.cpp)\n"
+            f"target_include_directories({name} PRIVATE ../${{kind}})\n"
+        )
+        (tmp_path / name / "main.cpp").write_text(
+            '#include "ref.h"\n#include <hip/hip_runtime.h>\nint main() {}\n'
+        )
+    (tmp_path / "common" / "ref.h").write_text("")
+    here = tmp_path / "two"
+    build, run, folders = lines(here, toolchain)
+    assert build.startswith('build = "cmake -S .. -B build ')
+    assert (run, folders) == ('run = "build/two/two"', 'source_dirs = [".", ".."]')
+    (here / "hipscope.toml").write_text("\n".join((build, run, folders)))
+    assert (build_program(resolve_project(here), toolchain).directory / "build/two/two").exists()
+
+
+def test_a_folder_that_cmake_asks_for_is_not_chosen(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        'project(p CXX)\noption(x hip)\nif(NOT MODULE_DIR)\nmessage(FATAL_ERROR "MODULE_DIR is not set")\nendif()\n'
+        "set(models hip)\nadd_executable(app main.cpp)\n"
+    )
+    assert "MODULE_DIR is not set" in propose_builds(tmp_path, toolchain.calls).refused[0]
