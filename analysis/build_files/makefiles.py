@@ -363,7 +363,9 @@ def _choices(text: str, database: str, mpi: bool) -> Iterator[dict[str, str]]:
     named = {name: value for name, value in named.items() if _is_compiler(name, value)}
     absent = {name: value for name, value in named.items() if _is_absent(value)}
     wrapped = {
-        name: "mpicxx" for name, value in absent.items() if mpi and (value == "CC" or FOR_MPI.match(value))
+        name: "mpicxx"
+        for name, value in absent.items()
+        if mpi and ("/" in value or value == "CC" or FOR_MPI.match(value))
     }
     if wrapped and shutil.which("mpicxx") is not None:
         yield {**dict.fromkeys(absent, "hipcc"), **wrapped, **_CALLED_FOR_MPI}

@@ -157,6 +157,7 @@ def _of_folders(directory: Path, calls: CompilerCalls | None, refused: list[str]
 def _folders_with_programs(directory: Path) -> list[Path]:
     """At most a few folders, those that are called after AMD's GPUs first, none of them within another."""
     found: list[Path] = []
+    whole = (directory / CMAKE_FILE).is_file()  # its folders are parts of it
     for place, below, _ in os.walk(directory):
         path = Path(place)
         if any(path.is_relative_to(one) for one in found):
@@ -164,7 +165,11 @@ def _folders_with_programs(directory: Path) -> list[Path]:
         below[:] = sorted(name for name in below if not name.startswith("."))
         if len(path.relative_to(directory).parts) >= _DEEPEST:
             below.clear()
-        if path != directory and (makefiles(path) or (path / CMAKE_FILE).is_file()) and no_hip(path) is None:
+        if (
+            path != directory
+            and (makefiles(path) or ((path / CMAKE_FILE).is_file() and not whole))
+            and no_hip(path) is None
+        ):
             found.append(path)
     found.sort(key=lambda path: re.search("hip|rocm|amd", path.name, re.IGNORECASE) is None)
     return found[:_MOST_FOLDERS]

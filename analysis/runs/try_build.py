@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.proposal import BuildProposal
+from hipscope.analysis.build_files.size_options import size_options
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import BuildFailed, Cancelled, UsageError
@@ -26,9 +28,14 @@ from hipscope.analysis.system.process import Completed, Stop, signal_name
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project, command_project, resolve_project
+from hipscope.analysis.toolchain.run_command import arguments_in
 from hipscope.emulator.raw import LaunchesRead, read_faults
+from hipscope.emulator.symbolize import demangle
 
 _LOOK_SECONDS = 0.2
+_MORE_SECONDS = 15.0  # that a program may go on after its first launch until it counts as a long one
+_TO_WRITE_S = 6.0
+_CUT_SHORT = re.compile(r"(\d+) of (\d+) (?:workgroups were done|had ended)")  # the emulator's words
 _SHOWN = 160
 
 
@@ -44,6 +51,31 @@ class Tried:
     launched: bool
     reason: str = ""
     asks: bool = False
+    long: LongRun | None = None
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """A program that goes on after `seconds`: how many launches it has ended by then.
+
+    `minutes`: what one launch of `kernel` takes at the pace that was seen; None where none was cut short. `options` are
+    what the sources say of its arguments, `smaller` are arguments for less work, where that is known.
+    """
+
+    seconds: float
+    launches: int
+    kernel: str = ""
+    minutes: float | None = None
+    options: tuple[str, ...] = ()
+    smaller: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """How far it was, as a clause."""
+        if self.minutes is not None:
+            return f"one launch of {self.kernel} takes about {max(1, round(self.minutes))} min here"
+        done = "1 launch" if self.launches == 1 else f"{self.launches} launches"
+        return f"it has ended {done} after {self.seconds:.0f} s and goes on"
 
 
 def try_builds(
@@ -110,6 +142,9 @@ def _try(
     ended = _first_launch(project, built, toolchain, run, seconds)
     if ended is None:
         return Tried(changed, True, True)
+    if isinstance(ended, LongRun):
+        sizes = size_options(_texts(built.narrowed(project), run), arguments or arguments_in(given or ""))
+        return Tried(changed, True, True, long=replace(ended, options=sizes.said, smaller=sizes.smaller))
     return Tried(
         changed, True, False, _why_not(*ended, seconds), speaks_of_arguments(ended[0].text) is not None
     )
@@ -127,9 +162,14 @@ def _not_made(built: BuiltProgram, command: str | None) -> str | None:
 
 def _first_launch(
     project: Project, built: BuiltProgram, toolchain: Toolchain, run: Run, seconds: float
-) -> tuple[Completed, str | None] | None:
-    """Run the program until its first launch: None, or how it ended before that, and which files it lacks."""
-    config = project.config.model_copy(update={"timeout_s": seconds})
+) -> tuple[Completed, str | None] | LongRun | None:
+    """Run the program until its first launch, and a little longer to see whether it ends.
+
+    None when it does; else how far it came, or how it ended before a launch, and which files it lacks.
+    """
+    started = time.monotonic()
+    # A launch is cut short before the program is, and has to be written down in between.
+    config = project.config.model_copy(update={"timeout_s": seconds + _TO_WRITE_S})
     stop = Stop(run.cancel)
     with work_directory("try") as directory:
         raw = directory / "raw"
@@ -152,21 +192,36 @@ def _first_launch(
                 completed = run_emulated(job, raw, None)
             except Cancelled:
                 run.check()
-                return None
+                return LongRun(time.monotonic() - started, launches.read)
             finally:
                 ended.set()
                 watch.join()
+        for fault in read_faults(raw):
+            if (cut := _CUT_SHORT.search(fault.message)) is not None:
+                spent = time.monotonic() - started
+                share = max(int(cut[1]), 0.5) / int(cut[2])
+                return LongRun(spent, len(launches.rest()), _short(fault.kernel), spent / share / 60)
         if launches.rest() or read_faults(raw):
             return None
         return completed, what_it_lacks(job, completed.text)
 
 
 def _watch(launches: LaunchesRead, ended: threading.Event, stop: Stop) -> None:
-    """Stop the program as soon as it has launched a kernel."""
+    """Stop the program that goes on for a while after it has launched a kernel."""
     while not ended.wait(_LOOK_SECONDS):
         if launches.read:
-            stop.set()
+            if not ended.wait(_MORE_SECONDS):
+                stop.set()
             return
+
+
+def _texts(project: Project, run: Run) -> list[str]:
+    return [run.texts.text(path) or "" for path in project.sources]
+
+
+def _short(kernel: str) -> str:
+    """The name of a kernel without its type and its parameters."""
+    return demangle(kernel).removeprefix("void ").partition("(")[0]
 
 
 def _why_not(completed: Completed, lacks: str | None, seconds: float) -> str:

@@ -116,6 +116,10 @@ def _chosen(
         others = [one.program for one in proposals.found if one.program != last.proposal.program]
         if others and len(tried) == 1 and program is None:
             notes.append(f"it builds {', '.join(others)} as well; --program NAME takes another one")
+        if last.long is not None:
+            if not arguments and (given := _ask_for_less(last)):
+                return _chosen(directory, last.proposal.program, given, untried, seconds)
+            notes += _of_long_run(last)
         return last.proposal, [*notes, *last.proposal.notes]
     built = [one for one in tried if one.built]
     if not built:
@@ -165,6 +169,39 @@ def _ask_for_arguments(best: Tried) -> list[str]:
     sys.stderr.write(f"hipscope: {_of_tried(best)}\n")
     said: str = typer.prompt("arguments", default="", show_default=False, err=True)
     return shlex.split(said)
+
+
+def _ask_for_less(tried: Tried) -> list[str]:
+    """What somebody at a terminal answers to the question for a smaller problem; nothing: it stays as it is."""
+    import shlex
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return []
+    for line in _of_long_run(tried):
+        sys.stderr.write(f"hipscope: {line}\n")
+    said: str = typer.prompt(
+        "arguments for a smaller problem (empty: as it is)", default="", show_default=False, err=True
+    )
+    return shlex.split(said)
+
+
+def _of_long_run(tried: Tried) -> list[str]:
+    """That the program runs for long, what it takes for its size, and how to give it less."""
+    import shlex
+
+    long = tried.long
+    if long is None:
+        return []
+    run = f"`{tried.proposal.run or tried.proposal.program}`"
+    lines = [
+        f"{run} runs for long: {long.said}; a profile stops at `timeout_s` and shows what was done by then"
+    ]
+    if long.options:
+        lines.append(f"its sources speak of: {'; '.join(long.options)}")
+    if long.options or long.smaller:
+        example = shlex.join(long.smaller) or "ARGUMENTS"
+        lines.append(f"a smaller problem: `hipscope init --force -- {example}`")
+    return lines
 
 
 def _with_arguments(proposal: BuildProposal, arguments: Sequence[str]) -> BuildProposal:

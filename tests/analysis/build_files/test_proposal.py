@@ -238,6 +238,10 @@ def test_a_directory_without_hip_is_said_to_have_none(tmp_path: Path) -> None:
     ("text", "build"),
     [
         (
+            "CXX = /usr/tce/bin/crayCC\napp: main.cpp\n\t$(CXX) -x hip $< -o $@\n",
+            "make CXX=mpicxx OMPI_CXX=hipcc MPICH_CXX=hipcc",
+        ),
+        (
             "CXX = mpicxx\nall: app\napp: main.cpp\n\t$(CXX) -x hip -DHAVE_HIP $< -o $@\n",
             "make OMPI_CXX=hipcc MPICH_CXX=hipcc",
         ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tomllib
 
+import pytest
+
 from tests.server.command_line import Cli
 
 KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k() {}\n"
@@ -85,3 +87,22 @@ def test_init_without_anything_to_go_by_is_bad_input(cli: Cli) -> None:
     told = cli("init")
     assert told.code == 2
     assert "no file here has a HIP kernel or a call of HIP" in told.stderr
+
+
+@pytest.mark.slow
+def test_a_program_that_runs_for_long_is_offered_a_smaller_problem(cli: Cli) -> None:
+    cli.write("app: main.cpp\n\thipcc -o $@ $<\n", "Makefile")
+    cli.write(
+        "#include <hip/hip_runtime.h>\n#include <cstdlib>\n"
+        "__global__ void wait(int n) { for (volatile int i = 0; i < n; ++i) {} }\n"
+        "int main(int argc, char** argv) {\n  int n = 80000;\n  if (argc > 1) n = atoi(argv[1]);\n"
+        "  wait<<<4096, 256>>>(n);\n  return hipDeviceSynchronize();\n}\n",
+        "main.cpp",
+    )
+    told = cli("init", "--seconds", "1")
+    assert told.code == 0
+    assert "`./app` runs for long: one launch of wait takes about" in told.stderr
+    assert "a smaller problem: `hipscope init --force -- 10000`" in told.stderr
+    again = cli("init", "--force", "--", "1")
+    assert "runs for long" not in again.stderr
+    assert tomllib.loads(again.stdout)["run"] == "./app 1"

@@ -1,0 +1,78 @@
+"""What a program's sources say of the arguments that set how much it computes.
+
+Takes the texts of sources, gives options with their defaults, and arguments for a smaller problem where a default is
+known. It reads usage texts and conversions of `argv`; a value that is computed is not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_OPTION = re.compile(r"^\s*[\[(<]?(?P<name>--?[A-Za-z][\w-]*)(?P<rest>[^A-Za-z-].*)$")
+_SIZE = re.compile(
+    r"\b(?:size|number|num|count|elements?|particles?|bodies|iter(?:ation)?s?|steps?|samples?|points?|width|height"
+    r"|rows?|col(?:umn)?s?|length|lookups?|dim(?:ension)?s?|cells?|grid|repeat|times|[nmk]x?|problem)\b",
+    re.IGNORECASE,
+)
+_DEFAULT = re.compile(r"\bdefault\w*\W{0,4}(?:is\s+|value\W+)?(\d{1,12})\b", re.IGNORECASE)
+_CONVERTED = re.compile(
+    r"(?P<name>\w+)\s*=\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[ilf]l?|strto\w+|sto\w+)\s*\(\s*argv\s*\[\s*(?P<at>\d)\s*\]"
+)
+_SMALLER = 8
+_LEAST = 32  # a smaller number than that is a choice or a count of few things
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class SizeOptions:
+    """`said`: the options as they are written, or names of what stands where. `smaller`: arguments, or nothing."""
+
+    said: tuple[str, ...] = ()
+    smaller: tuple[str, ...] = ()
+
+
+def size_options(texts: Iterable[str], given: Sequence[str] = ()) -> SizeOptions:
+    """What sources say of sizes. `given`: the arguments that the program has now; its numbers are made smaller."""
+    said: dict[str, str] = {}
+    defaults: dict[str, int] = {}
+    positions: dict[int, tuple[str, int | None]] = {}
+    for text in texts:
+        for literal in _LITERAL.findall(text):
+            _read_usage(literal.replace("\\t", " "), said, defaults)
+        for match in _CONVERTED.finditer(text):
+            set_before = re.search(rf"\b{match['name']}\s*=\s*(\d+)\s*[,;]", text)
+            positions[int(match["at"])] = (match["name"], int(set_before[1]) if set_before else None)
+    in_order = [positions[at] for at in sorted(positions) if at > 0]
+    named = tuple(list(said.values())[:_MOST]) or tuple(name for name, _ in in_order)
+    if given:
+        fewer = tuple(_fewer(word) for word in given)
+        return SizeOptions(named, fewer if fewer != tuple(given) else ())
+    large = [(name, value) for name, value in defaults.items() if value >= _LEAST]
+    if large:
+        return SizeOptions(
+            named, tuple(f"{word}" for name, value in large for word in (name, value // _SMALLER))
+        )
+    values = [value for _, value in in_order]
+    if not said and values and all(value is not None for value in values):
+        smaller = tuple(_fewer(str(value)) for value in values)
+        return SizeOptions(named, smaller if smaller != tuple(map(str, values)) else ())
+    return SizeOptions(named)
+
+
+def _read_usage(literal: str, said: dict[str, str], defaults: dict[str, int]) -> None:
+    """Note the options that lines of a usage text name."""
+    for line in literal.split("\\n"):
+        match = _OPTION.match(line)
+        if match is None or _SIZE.search(match["rest"]) is None:
+            continue
+        said.setdefault(match["name"], " ".join(line.split())[:60])
+        if (default := _DEFAULT.search(match["rest"])) is not None:
+            defaults.setdefault(match["name"], int(default[1]))
+
+
+def _fewer(word: str) -> str:
+    """An argument for less work: a whole number becomes an eighth, everything else stays."""
+    return str(int(word) // _SMALLER) if word.isdecimal() and int(word) >= _LEAST else word
