@@ -72,7 +72,7 @@ def slow_lines(kernel: Kernel) -> tuple[SlowLine, ...]:
     for (file, line), group in lines.items():
         kind = _kind(group)
         if kind is not None:
-            marks = [i for i in group if _MARKS[kind](i)]
+            marks = _marks(kind, group)
             most = max(i.hits for i in marks)  # what runs more often belongs to a loop of the same line
             own = tuple(
                 i for i in group if i.hits <= most and (is_valu(i) or not mnemonic(i).startswith(_CONTROL))
@@ -98,11 +98,38 @@ _ONCE: Mapping[Kind, tuple[tuple[str, ...], ...]] = {
 
 
 def _operations(kind: Kind, group: Sequence[Instruction]) -> int:
-    """How often the line's operation ran. An expansion without a slow instruction runs as often as its marks."""
+    """How often the line's operation ran. An expansion without a slow instruction runs as often as its marks.
+
+    Divisions by one divisor share its reciprocal, which stands before a loop that does not change it.
+    """
+    corrected = sum(i.hits for i in _corrections(group)) // _CORRECTIONS if kind == "integer division" else 0
     for names in _ONCE[kind]:
         if hits := sum(i.hits for i in group if mnemonic(i).startswith(names)):
-            return hits
-    return max(i.hits for i in group if _MARKS[kind](i))
+            return max(hits, corrected)
+    return corrected or max(i.hits for i in group if _MARKS[kind](i))
+
+
+# LLVM's expandDivRem32: the estimate `v_mul_hi_u32` of a quotient is corrected twice, by a comparison of the remainder
+# with the divisor and selections. Divisions by constants have the first without the second; those of 64 bits compare
+# in parts and are counted by their reciprocals.
+_CORRECTIONS = 2
+_COMPARES = ("v_cmp_le_u32", "v_cmp_ge_u32")
+
+
+def _corrections(group: Sequence[Instruction]) -> list[Instruction]:
+    """The comparisons of 32-bit divisions in a line; none where the line divides by constants, or 64 bits."""
+    estimates = sum(i.hits for i in group if mnemonic(i).startswith("v_mul_hi_u32"))
+    compares = [i for i in group if mnemonic(i).startswith(_COMPARES)]
+    selects = sum(i.hits for i in group if mnemonic(i).startswith("v_cndmask_b32"))
+    number = sum(i.hits for i in compares)
+    wide = any(_uses(i, _WIDE_DIVISION[:1]) for i in group)
+    return compares if 0 < number <= _CORRECTIONS * estimates and selects >= number and not wide else []
+
+
+def _marks(kind: Kind, group: Sequence[Instruction]) -> list[Instruction]:
+    """The instructions by which a line is known to do this."""
+    marks = [i for i in group if _MARKS[kind](i)]
+    return marks + _corrections(group) if kind == "integer division" else marks
 
 
 def _uses(i: Instruction, numbers: Sequence[str]) -> bool:
@@ -174,5 +201,7 @@ _MARKS: Mapping[Kind, Callable[[Instruction], bool]] = {
 def _kind(group: Sequence[Instruction]) -> Kind | None:
     for kind, marks in _MARKS.items():
         if any(map(marks, group)) and (kind == "division" or len(group) >= _FEWEST):
+            return kind
+        if kind == "integer division" and len(group) >= _FEWEST and _corrections(group):
             return kind
     return None

@@ -33,6 +33,32 @@ def test_all_that_an_integer_division_is_expanded_to_counts_scalar_instructions_
     assert found(*texts) == [("integer division", 12, 10, ())]
 
 
+# What stays in a loop of `n / d` with a `d` that does not change: its reciprocal was computed before, without a line.
+IN_A_LOOP = [
+    "v_mul_hi_u32 v2, v0, v1",
+    "v_mul_lo_u32 v3, v2, s14",
+    "v_sub_u32_e32 v3, v0, v3",
+    *[
+        "v_cmp_le_u32_e32 vcc, s14, v3",
+        "v_cndmask_b32_e32 v2, v2, v4, vcc",
+        "v_cndmask_b32_e32 v3, v3, v5, vcc",
+    ]
+    * 2,
+]
+
+
+def test_divisions_by_what_a_loop_does_not_change_are_counted_without_their_reciprocal() -> None:
+    assert found(*IN_A_LOOP) == [("integer division", 9, 10, ())]
+    assert found(*IN_A_LOOP * 3) == [("integer division", 27, 30, ())]
+    assert found("v_rcp_iflag_f32_e32 v1, v1", *IN_A_LOOP * 3) == [("integer division", 28, 30, ())]
+
+
+def test_a_division_by_a_constant_and_a_bound_that_is_compared_are_no_slow_division() -> None:
+    by_seven = ["v_mul_hi_u32 v2, v0, s3", "v_lshrrev_b32_e32 v2, 2, v2", "v_sub_u32_e32 v3, v0, v2"] * 3
+    assert found(*by_seven) == []
+    assert found(*by_seven, *["v_cmp_le_u32_e32 vcc, s14, v3"] * 2) == []
+
+
 def test_two_exact_divisions_of_a_line_are_two_operations() -> None:
     texts = [
         "v_div_scale_f32 v1, vcc, v2, v3, v2",
