@@ -7,7 +7,6 @@ applies it if the user wants it. A result without an edit says for every attempt
 from __future__ import annotations
 
 import difflib
-import math
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,6 +59,7 @@ _ALL_ROUNDS = 10  # of all kernels
 _SHORTEST_ROUND = 0.5  # of the time of the round before: what is left of a limit must be that at least
 _HOT_KERNEL = 0.05  # of the GPU's time: the share below which nothing is a finding either
 _NEXT_KERNEL = 0.1  # of the GPU's time: what another search must be able to pay for
+_AMPLE = 600.0  # seconds: what is left of a limit that has kept nothing from being tried
 _MOST_KERNELS = 3  # that are searched one after another without success
 
 
@@ -269,7 +269,7 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             break
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-        if work.proposer is None and work.run.seconds_left == math.inf:
+        if work.proposer is None and work.run.seconds_left > _AMPLE:
             attempts[before:] = lost(attempts[before:], _search(work, kernel))
     if ended is None and not wanted:
         message = " ".join(

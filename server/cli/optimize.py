@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +22,9 @@ from hipscope.server.console.options import (
     OutputOption,
     ProgramCommand,
     Rewriter,
-    Source,
+    Sources,
     program_arguments,
+    sources_or_here,
 )
 from hipscope.server.console.results import failure_written, write_result
 from hipscope.server.console.terminal import (
@@ -35,6 +38,9 @@ from hipscope.server.console.terminal import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hipscope.server.jobs.tasks import TaskRequest
+    from hipscope.server.reports.schema.optimize import Optimization
+
 
 def add(app: typer.Typer) -> None:
     """Add the subcommand."""
@@ -43,7 +49,7 @@ def add(app: typer.Typer) -> None:
 
 def optimize(  # one parameter per option of the command
     context: typer.Context,
-    source: Source = Path(),
+    sources: Sources = None,
     formula: Annotated[
         str, typer.Option(help="auto takes the finding with the most time at stake.")
     ] = "auto",
@@ -69,6 +75,19 @@ def optimize(  # one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Optimize all these programs, and those of folders, first what gains most; as with --budget.",
+        ),
+    ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="For --all: how long it may take, such as 2h or 1h30m.", show_default=False
+        ),
+    ] = None,
     test_command: Annotated[
         str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
     ] = None,
@@ -89,10 +108,12 @@ def optimize(  # one parameter per option of the command
 ) -> None:
     """Rewrite the kernel that loses the most time; show the change only if it is proved and faster."""
     with failures_reported():
-        check_output(output, [source, *program_arguments(context)])
+        named = sources_or_here(sources)
+        check_output(output, [*named, *program_arguments(context)])
         from hipscope.analysis.run import Run
         from hipscope.server.jobs import tasks
 
+        source = named[0]
         request = tasks.TaskRequest(
             source,
             program_arguments(context),
@@ -107,6 +128,9 @@ def optimize(  # one parameter per option of the command
             time_limit_s=time_limit,
             test_command=test_command,
         )
+        if every or budget is not None or len(named) > 1:
+            _optimize_all(named, request, budget, format, output, apply=apply)
+            return
         if apply:
             tasks.check_writable(request)
         # The first stop ends the search, with what it has by then; the second one ends the command.
@@ -135,3 +159,43 @@ def optimize(  # one parameter per option of the command
             sys.stdout.write((done if kept else f"Not written; --apply writes it to {files}.") + "\n")
         if report.status not in ("verified", "nothing_to_do"):
             raise typer.Exit(STOPPED if ended.is_set() else 1)
+
+
+def _optimize_all(
+    sources: list[Path],
+    request: TaskRequest,
+    budget: str | None,
+    format: Format,
+    output: Path | None,
+    *,
+    apply: bool,
+) -> None:
+    """Optimize all programs within the budget; each verified edit is kept, and written with `apply`, at once."""
+    from hipscope.analysis.errors import UsageError
+    from hipscope.analysis.run import Run
+    from hipscope.server.console.optimize_programs import (
+        draw_gains,
+        optimize_programs,
+        programs_below,
+        read_budget,
+    )
+    from hipscope.server.console.programs import ProgramResult, leave_with_worst, programs_report
+    from hipscope.server.jobs import tasks
+
+    seconds = read_budget(budget) if budget is not None else math.inf
+    if not (programs := programs_below(sources)):
+        raise UsageError(
+            "there is no program with a kernel in these folders", "name one, or a folder of some"
+        )
+
+    def each(result: ProgramResult[Optimization]) -> None:
+        if result.report is not None:
+            keep([(result.source, result.report)], Format.TEXT, None)
+            if apply and result.report.status == "verified" and result.report.edit is not None:
+                tasks.apply(result.report.edit)
+
+    requests = [replace(request, target=program) for program in programs]
+    with work_begun() as ended, progress_shown() as progress:
+        found = optimize_programs(requests, seconds, Run(progress=progress), ended, each)
+    write_result(programs_report(found), lambda console: draw_gains(found, console), format, output)
+    leave_with_worst(found)

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from hipscope.analysis.source.texts import SourceTexts
     from hipscope.server.jobs.tasks import TaskRequest
     from hipscope.server.reports.schema.check import CheckReport
+    from hipscope.server.reports.schema.optimize import Optimization
     from hipscope.server.reports.schema.profile import Report
+    from hipscope.server.reports.schema.programs import ProgramsReport
 
-R = TypeVar("R", "Report", "CheckReport")
+R = TypeVar("R", "Report", "CheckReport", "Optimization")
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,6 @@ def write_programs(
     texts: SourceTexts | None = None,
 ) -> None:
     """Write all reports as one result, then leave with the worst exit code."""
-    from hipscope.server.reports.schema.programs import ProgramError, ProgramReport, ProgramsReport
-
-    rows = []
-    for result in results:
-        failure = result.failure
-        error = ProgramError(failure.message, failure.hint) if failure is not None else None
-        rows.append(ProgramReport(str(result.source), result.exit_code, error, result.report))
 
     def draw_all(console: Console) -> None:
         from rich.text import Text
@@ -109,7 +104,24 @@ def write_programs(
                 console.print(Text(f"failed: {result.failure.message}", "red"))
             console.print()
 
-    write_result(ProgramsReport(tuple(rows)), draw_all, format, output, texts)
+    write_result(programs_report(results), draw_all, format, output, texts)
+    leave_with_worst(results)
+
+
+def programs_report(results: Sequence[ProgramResult[R]]) -> ProgramsReport:
+    """All of them as one record."""
+    from hipscope.server.reports.schema.programs import ProgramError, ProgramReport, ProgramsReport
+
+    rows = []
+    for result in results:
+        failure = result.failure
+        error = ProgramError(failure.message, failure.hint) if failure is not None else None
+        rows.append(ProgramReport(str(result.source), result.exit_code, error, result.report))
+    return ProgramsReport(tuple(rows))
+
+
+def leave_with_worst(results: Sequence[ProgramResult[R]]) -> None:
+    """Print each failure, then leave with the worst exit code, if there is one."""
     for result in results:
         if result.failure is not None:
             print_failure(result.failure)

@@ -31,7 +31,7 @@ _FOLDER = Path(__file__).with_name("templates")
 def has_page(report: object) -> bool:
     """Whether there is a page for this result; others are pages of their text."""
     if isinstance(report, ProgramsReport):
-        return any(program.report is not None for program in report.programs)
+        return any(isinstance(program.report, Report | CheckReport) for program in report.programs)
     return isinstance(report, Report | CompareReport | CheckReport | Optimization)
 
 

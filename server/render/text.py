@@ -180,7 +180,7 @@ def _print_verdict(found: Optimization, console: Console) -> None:
                 f" (all launches of a run: {duration(gain.time_ns)} before, {after} after): {base_name(gain.kernel)}."
             )
         )
-    if len(found.kernels) > 1 and found.gpu_speedup is not None:
+    if found.gpu_speedup is not None:
         console.print(Text(f"All kernels of a run together: {found.gpu_speedup:.2f}x as fast."))
 
 

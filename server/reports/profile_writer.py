@@ -23,7 +23,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
-from hipscope.analysis.timeline.timeline import timeline
+from hipscope.analysis.timeline.timeline import Timeline, timeline
 from hipscope.emulator.devices import constant_interval, time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
 from hipscope.formulas.detect.fences import fence_shares
@@ -68,7 +68,8 @@ def profile_report(
     total = sum(k.time_ns for k in profile.kernels)
     kernels = tuple(_kernel(k, profile, total, sources) for k in profile.kernels)
     found, hints = findings_and_hints(profile, texts, formulas=formulas, min_share=min_share)
-    findings = finding_records(found)
+    time = timeline(profile)
+    findings = finding_records(_by_path(found, time))
     told = (
         *diagnose(profile, found, texts, formulas=formulas),
         *explain(profile, found, texts, formulas=formulas),
@@ -95,8 +96,18 @@ def profile_report(
         inputs=inputs,
         copies=copies or {},
         defects=tuple(compile_note(replace(n, file=real(n.file)), texts) for n in defects),
-        time=timeline(profile),
+        time=time,
     )
+
+
+def _by_path(
+    findings: Sequence[formulas_base.Finding], time: Timeline | None
+) -> Sequence[formulas_base.Finding]:
+    """The findings by what is at stake on the run's longest path, where one was recorded."""
+    if time is None or time.path is None:
+        return findings
+    on_path = {kernel.kernel: kernel.on_path_ns for kernel in time.path.kernels}
+    return sorted(findings, key=lambda f: -on_path.get(f.kernel, 0) * f.share)
 
 
 def finding_records(findings: Sequence[formulas_base.Finding]) -> tuple[Finding, ...]:

@@ -523,6 +523,7 @@ def optimize(request: Object, file: str, text: str) -> Object:
             "notes": [],
             "trades": [],
             "diff": "",
+            "search": "",
         }
         return answer | {"attempts": [attempt]}
     edit: Object = {

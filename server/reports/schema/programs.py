@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hipscope.server.reports.schema.check import CheckReport
+from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
 
 PROGRAMS_SCHEMA = "hipscope.programs/1"
@@ -37,7 +38,7 @@ class ProgramReport:
     source: str
     exit_code: int
     error: ProgramError | None
-    report: Report | CheckReport | None
+    report: Report | CheckReport | Optimization | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hipscope.analysis.profile import Instruction, StallReason
-from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
+from hipscope.analysis.timeline.timeline import KernelPath, LongestPath, Timeline
 from hipscope.emulator.devices import device_constants
+from hipscope.formulas.base import Finding
+from hipscope.server.reports import profile_writer
 from hipscope.server.reports.profile_writer import other_reason, profile_report
 from hipscope.server.reports.schema.profile import Inputs
 from tests.formulas.detect.test_dataflow import kernel_of
@@ -51,3 +54,29 @@ def test_what_a_fence_may_take_is_in_the_interval_of_a_time(part: float) -> None
     assert constant.range is not None
     least = 0.84 * (1 - part) + part * constant.range[0] / float(constant.value)
     assert row.time_ns_low == pytest.approx(row.time_ns * least)
+
+
+def test_findings_of_what_the_run_waits_for_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(name: str, share: float) -> Finding:
+        return Finding(
+            "bankConflict", name, name, "a.hip", 1, 1, UNKNOWN_COLUMN, UNKNOWN_COLUMN, share, "", ()
+        )
+
+    in_turn = [found("beside", 0.9), found("small", 0.2), found("large", 0.6)]
+    kernels = [
+        KernelPath("large", 400, 1, 0),
+        KernelPath("small", 500, 1, 0),
+        KernelPath("beside", 0, 0, 300),
+    ]
+    path = LongestPath(1000, 900, 0, 0, 100, 0, True, tuple(kernels))
+    time = Timeline(1000, (), (), 0, (), (), path, (), "gpu", (), "")
+    monkeypatch.setattr(profile_writer, "findings_and_hints", lambda *_, **__: (in_turn, []))
+    inputs = Inputs({}, (), None, None, "auto")
+
+    def order(time: Timeline | None) -> list[str]:
+        monkeypatch.setattr(profile_writer, "timeline", lambda _: time)
+        report = profile_report(modelled_profile(kernel_of("s_endpgm")), None, 0.05, SourceTexts(), inputs)
+        return [f.kernel for f in report.findings]
+
+    assert order(None) == ["beside", "small", "large"]
+    assert order(time) == ["large", "small", "beside"]
