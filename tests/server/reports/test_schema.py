@@ -91,7 +91,7 @@ def test_a_report_keeps_to_its_schema_and_is_read_as_it_was_written(written: dic
 
 
 def test_every_key_is_needed_by_the_reader_and_by_the_schema(written: dict[str, Any]) -> None:
-    ways = [way for way in keys(written) if way != ("schema",) and "asked" not in way]
+    ways = [way for way in keys(written) if way != ("schema",) and not {"asked", "search"} & {*way}]
     assert len(ways) > 20
     for way in ways:
         damaged = copy.deepcopy(written)
