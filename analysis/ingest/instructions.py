@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hipscope.analysis.ingest.called import placed_at_calls
 from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.metrics.stalls import add_stalls
@@ -22,8 +23,8 @@ def merged_instructions(traces: Sequence[Trace]) -> tuple[tuple[Instruction, ...
     samples = [t for t in traces if t.sampled]
     traced = any(i.latency for t in cycles for i in t.instructions)
     if not samples or not traced:
-        return _merge([*cycles, *samples], {}), bool(samples)
-    return _merge(cycles, _by_place(samples)), False
+        return placed_at_calls(_merge([*cycles, *samples], {})), bool(samples)
+    return placed_at_calls(_merge(cycles, _by_place(samples))), False
 
 
 def _key(instruction: TracedInstruction) -> _Key:

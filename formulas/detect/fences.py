@@ -6,11 +6,13 @@ order, take a part of the time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
+from hipscope.analysis.source.text_queries import code_line
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
 from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
@@ -35,6 +37,7 @@ class Fences(Formula):
         "let one wave of the workgroup fence once, behind `__syncthreads()` and after the loop",
         "`__threadfence_block()` for what only the workgroup reads",
         "the narrower scope where the host does not look meanwhile: `__threadfence()`, `__HIP_MEMORY_SCOPE_AGENT`",
+        "leave `printf` out of code that is timed: each call hands its text to the host through memory that both see",
         "`__ATOMIC_RELAXED` where only the atomic's own value counts and no other data are published with it",
     )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
@@ -46,7 +49,10 @@ class Fences(Formula):
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding per line, worst first."""
         return sorted(
-            (_finding(self.name, kernel, site) for site in sites(kernel, is_fence, lambda i: i.latency)),
+            (
+                _finding(self.name, kernel, site, texts)
+                for site in sites(kernel, is_fence, lambda i: i.latency)
+            ),
             key=lambda f: -f.share,
         )
 
@@ -78,7 +84,16 @@ def _writes_back(instruction: Instruction) -> bool:
     return mnemonic(instruction).startswith("buffer_wbl2")
 
 
-def _finding(formula: str, kernel: Kernel, site: Site) -> Finding:
+_TO_THE_HOST = re.compile(rb"\b(printf|puts|assert|malloc|free)\s*\(")
+
+
+def _asks_the_host(site: Site, texts: SourceTexts) -> str:
+    """The words for a call that the GPU cannot answer alone (hostcall of ROCm's device libraries)."""
+    call = _TO_THE_HOST.search(code_line(texts, site.file, site.line))
+    return f"`{call[1].decode()}` asks the host, through memory that both see: " if call else ""
+
+
+def _finding(formula: str, kernel: Kernel, site: Site, texts: SourceTexts) -> Finding:
     number = waves(kernel)
     back = max((i.hits for i in site.instructions if _writes_back(i)), default=0)
     emptied = max((i.hits for i in site.instructions if not _writes_back(i)), default=0)
@@ -90,7 +105,8 @@ def _finding(formula: str, kernel: Kernel, site: Site) -> Finding:
         kernel,
         site,
         share,
-        f"{times:,} {_what(kernel, site)}{per_wave}: {_does(site.instructions)}. {_PUBLISHED}",
+        f"{_asks_the_host(site, texts)}{times:,} {_what(kernel, site)}{per_wave}: "
+        f"{_does(site.instructions)}. {_PUBLISHED}",
         (
             Evidence("write-backs of the L2 (buffer_wbl2)", float(back), 0.0, ""),
             Evidence("invalidations of caches (buffer_inv)", float(emptied), 0.0, ""),

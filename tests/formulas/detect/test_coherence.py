@@ -22,6 +22,7 @@ PROGRAM = """
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
 #include <atomic>
+#include <cstdio>
 namespace cg = cooperative_groups;
 
 __global__ void fence_in_a_loop(const float* in, float* out, unsigned* done, int n) {
@@ -109,6 +110,10 @@ __global__ void queue(unsigned* next, float* out, unsigned n) {
     out[i * 64 + threadIdx.x] += 1.0f;
   }
 }
+__global__ void tell(const float* out) {
+  if (threadIdx.x % 16 == 0)
+    printf("%f\\n", out[threadIdx.x]);  // expect fences
+}
 
 int main() {
   float *in, *out, *host;
@@ -132,6 +137,7 @@ int main() {
   lock<<<64, 64>>>(words + 4096, out);
   multiply<<<8, 64>>>(out);
   queue<<<8, 64>>>(words + 8192, out, 64);
+  tell<<<2, 64>>>(in);
   if (hipMemAdvise(shared, 4096, hipMemAdviseSetCoarseGrain, 0)) return 1;
   count<<<4, 128>>>(shared, 8);
   return hipDeviceSynchronize() != hipSuccess;
@@ -165,6 +171,12 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Profiled]:
         session = profile_project(resolve_project(source), run, options=ProfileOptions(backend="emulator"))
         assert session.profile.program.exit_code == 0
         yield Profiled(session.profile, run.texts, detect_all(session.profile, run.texts))
+
+
+def test_printf_is_named_where_it_stands_though_its_code_has_no_lines(profiled: Profiled) -> None:
+    found = profiled.of("tell")
+    assert found.message.startswith("`printf` asks the host")
+    assert found.share > 0.5
 
 
 def test_each_line_is_told_what_it_waits_for_and_no_other_is(profiled: Profiled) -> None:
