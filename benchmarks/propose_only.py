@@ -34,7 +34,8 @@ from hipscope.formulas.propose.candidate import Advice, Family, Proposal, Refusa
 from hipscope.formulas.propose.hints.counted_loops import counted_loop
 from hipscope.formulas.propose.hints.split_refill import refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import written_out
-from hipscope.formulas.propose.recipes import ALL_RECIPES, IN_FUNCTIONS, Recipe, ask_recipe
+from hipscope.formulas.propose.recipes import ask_recipe, rules
+from hipscope.formulas.propose.rule import Rule
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 _SUFFIXES = frozenset({".hip", ".cu", ".cpp", ".h", ".hpp", ".cuh"})
@@ -122,11 +123,11 @@ def proposals_of_file(file: SourceFile) -> Answers:
     found: Answers = {}
     for kernel in parse(source).kernels:
         seen = see_through(kernel, callables, definitions)
-        answers = _answers(source, seen, _facts(source, seen), ALL_RECIPES)
+        answers = _answers(source, seen, _facts(source, seen), rules())
         found[f"{file.name}: {kernel.name} ({kernel.span.start})"] = answers | _hints(source, seen)
     for function in device_functions(source):
         seen = see_through(function, callables, definitions)
-        asked = {name: recipe for name, recipe in ALL_RECIPES.items() if recipe in IN_FUNCTIONS}
+        asked = tuple(rule for rule in rules() if rule.function)
         found[f"{file.name}: {function.name} ({function.span.start})"] = _answers(
             source, seen, _facts(source, seen), asked
         )
@@ -166,12 +167,9 @@ def _recorded(data: dict[str, Any]) -> LaunchFacts:
 
 
 def _answers(
-    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, recipes: dict[str, Recipe]
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, asked: tuple[Rule, ...]
 ) -> dict[str, list[str]]:
-    return {
-        name: _said(source, ask_recipe(recipe, source, kernel, None, facts))
-        for name, recipe in recipes.items()
-    }
+    return {rule.name: _said(source, ask_recipe(rule, source, kernel, None, facts)) for rule in asked}
 
 
 def _said(source: bytes, answer: Proposal) -> list[str]:

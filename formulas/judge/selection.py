@@ -37,14 +37,11 @@ from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Proposal, Refusal
 from hipscope.formulas.propose.recipes import (
-    FOR_ANY_CALLER,
-    FOR_THE_DEVICE,
-    IN_FUNCTIONS,
-    Recipe,
     ask_recipe,
     further_recipes,
     recipes_for,
 )
+from hipscope.formulas.propose.rule import Rule
 
 _COMPILED, TIMED, PROVED, IN_PROGRAM = (
     "it was compiled",
@@ -94,12 +91,12 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     return Offers(tuple(single), tuple(families), tuple(refused), tuple(advice))
 
 
-def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> Offers:
+def _of_functions(bench: Bench, recipe: Rule, finding: Finding | None) -> Offers:
     """What a recipe makes of the hot functions that the kernel calls."""
     single: list[Candidate] = []
     refused: list[Refusal] = []
     advice: list[Advice] = []
-    for function in bench.functions if recipe in IN_FUNCTIONS else ():
+    for function in bench.functions if recipe.function else ():
         name = function.syntax.name
         at = finding if finding is not None and function.covers(finding.file, finding.line) else None
         answer = ask_recipe(recipe, function.source, function.syntax, at, function.facts)
@@ -120,11 +117,11 @@ def _of_functions(bench: Bench, recipe: Recipe, finding: Finding | None) -> Offe
     return Offers(tuple(single), (), tuple(refused), tuple(advice))
 
 
-def _not_for_the_host(recipe: Recipe, function: CalledFunction, answer: Proposal) -> str:
+def _not_for_the_host(recipe: Rule, function: CalledFunction, answer: Proposal) -> str:
     """Why an answer must leave a function alone that is the host's, too, as the end of a sentence; empty where not."""
-    if recipe in FOR_THE_DEVICE and "__host__" in function.syntax.attributes:
+    if recipe.device and "__host__" in function.syntax.attributes:
         return function.host or "it is compiled for the host, too"
-    candidates = answer if recipe in FOR_ANY_CALLER and isinstance(answer, list) else ()
+    candidates = answer if recipe.any_caller and isinstance(answer, list) else ()
     same = bool(candidates) and all(c.exact and not c.assumes for c in candidates)
     return "" if same else function.host
 

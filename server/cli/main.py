@@ -30,6 +30,7 @@ from hipscope.server.cli import (
     optimize,
     profile,
     prompt,
+    recipes,
     resources,
     restore,
     show,
@@ -88,7 +89,7 @@ def main() -> None:
 
 
 for command in (
-    init, profile, show, compare, history, check, resources, optimize, validate, restore, prompt, consent, llm, allow,
-    emulate, emulator, doctor, cache, lsp, mcp, man,
+    init, profile, show, compare, history, check, resources, optimize, recipes, validate, restore, prompt, consent, llm,
+    allow, emulate, emulator, doctor, cache, lsp, mcp, man,
 ):  # fmt: skip
     command.add(app)

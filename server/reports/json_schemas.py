@@ -28,6 +28,7 @@ from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Report
 from hipscope.server.reports.schema.programs import FailureReport, ProgramsReport
 from hipscope.server.reports.schema.prompt import PromptReport
+from hipscope.server.reports.schema.recipes import RecipesReport
 from hipscope.server.reports.schema.resources import ResourcesReport
 from hipscope.server.reports.schema.verdict import VerdictReport
 
@@ -48,6 +49,7 @@ OBJECTS: tuple[type, ...] = (
     IsaReport,
     CacheReport,
     ResourcesReport,
+    RecipesReport,
     BuildsReport,
     IsaListing,
 )

@@ -14,15 +14,17 @@ from hipscope.formulas.detect.launch_config import BUSY, LANES, ROUNDS, SIMDS
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
+from hipscope.formulas.propose.rule import rewrite
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
 
 
+@rewrite("launch_shape", "Advice", "launchConfig", advice=True, searched=True, rank=61)
 def launch_shape(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> Proposal:
-    """launchConfig: how the launch could be, by what is wrong with it."""
+    """Says how many workgroups of which size a launch could have."""
     del source
     shapes = ", ".join(
         f"{_product(launch.grid) // max(1, _product(launch.workgroup))} of {_product(launch.workgroup)} threads"
@@ -61,10 +63,11 @@ def _better_shape(finding: Finding | None, facts: LaunchFacts) -> str:
     }[worst]
 
 
+@rewrite("regroup_work", "Advice", "branchDivergence", advice=True, searched=True, rank=60)
 def regroup_work(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> Proposal:
-    """branchDivergence: work that takes the same way belongs into the same wave, if it is the data that decide."""
+    """Says which work of a branch could be done by other lanes."""
     del source
     condition = _condition_at(kernel, finding.line) if finding is not None else None
     if finding is not None and condition is not None:

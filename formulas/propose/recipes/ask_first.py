@@ -38,6 +38,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     line_start,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -109,8 +110,15 @@ class _Site:
         return self.words.is_constant(self.value)
 
 
+@rewrite("ask_first", "Atomics", "atomicContention", rank=48)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every atomic on a word that moves one way looks at the word first."""
+    """Reads first, and leaves out an atomic that would change nothing.
+
+    Needs: all that changes the words in the kernel are atomics of this one kind, with one constant for exchanges and
+    compare-and-swaps; the result is unused, or compared with the value so that an old one says the same; for a
+    compare-and-swap any use.
+    For: group-by, Bloom filter builds, depth buffers.
+    """
     del finding
     if not kernel.atomics:
         return Refusal(NAME, "the kernel has no atomic of its own")

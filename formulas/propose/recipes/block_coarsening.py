@@ -39,6 +39,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     reduction,
     workgroup_site,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -51,8 +52,14 @@ _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
 _OTHERS = re.compile(r"\b(this_thread_block|gridDim|hipGridDim_[xyz])\b")
 
 
+@rewrite("block_coarsening", "Atomics", "atomicContention", rank=42)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """A candidate for each number of shares that leaves enough workgroups."""
+    """The first workgroups do the work of 4, 8 or 16 each and add once.
+
+    Needs: `atomicAdd` and the like as for `block_reduce`, to one address for all workgroups; 64 workgroups left to
+    work; no order among workgroups, no `gridDim`, no way out of a kernel with a barrier.
+    Results: integers: same bits; floats in another order.
+    """
     del finding
     if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
         return Refusal(NAME, why)

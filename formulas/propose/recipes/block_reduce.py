@@ -36,6 +36,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     variable_of,
     workgroup_site,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import apply_splices
 
 if TYPE_CHECKING:
@@ -44,10 +45,16 @@ if TYPE_CHECKING:
 NAME = "block_reduce"
 
 
+@rewrite("block_reduce", "Atomics", "atomicContention", rank=41)
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
-    """One candidate that reduces every suitable atomic of the kernel."""
+    """Adds up within the workgroup, then one atomic.
+
+    Needs: `atomicAdd`, `Sub`, `Max` or `Min` to one address per workgroup (for integers also `Or`, `And`, `Xor`),
+    also of a template's type, result unused, no other access to that memory.
+    Results: integers: same bits; floats in another order.
+    """
     del finding
     collected = collect_sites(NAME, kernel, facts, workgroup_site)
     if isinstance(collected, Refusal):

@@ -25,6 +25,7 @@ from hipscope.formulas.propose.recipes.shared.arithmetic_types import (
     roundings,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import helper_above, indentation, style_of
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -79,8 +80,15 @@ class _Cheaper:
     roundings: int = _AS_ACCURATE
 
 
+@rewrite("cheaper_calls", "Arithmetic", "precision", function=True, device=True, rank=53)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """A candidate with every such call replaced, and one with those alone that are as accurate."""
+    """`x * x` for `pow(x, 2)`, `exp2(x)` for `pow(2, x)`, and the like.
+
+    Needs: the exponent or base is a literal.
+    Assumes: no base below 0 where the exponent is no integer.
+    Results: within tolerance.
+    For: HeCBench flame, henry.
+    """
     del finding
     found = list(_cheaper(source, kernel, parse_with_types(source, facts)))
     if not found:

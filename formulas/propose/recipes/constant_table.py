@@ -25,6 +25,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.constant_filling import Filling, NotConstant, element_of, holds
 from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, indentation, line_start, style_of
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -63,8 +64,14 @@ class _Table:
         return (self.declaration, *self.fills)
 
 
+@rewrite("constant_table", "Arithmetic", anywhere=True, function=True, any_caller=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with every such array of the kernel as a constant."""
+    """An array that every thread fills with constants becomes `constexpr`.
+
+    Needs: what fills it stands right behind the declaration, on every path; no other use than reading elements; at
+    most 256 elements.
+    For: HeCBench colorwheel.
+    """
     del finding, facts
     arrays = [declaration for declaration in walk(kernel.body_node) if _array(declaration) is not None]
     if not arrays:

@@ -21,6 +21,7 @@ from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, wave_v
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.facts.passed_on import values_passed_on
 from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
+from hipscope.formulas.propose.rule import rewrite
 
 if TYPE_CHECKING:
     from hipscope.formulas.base import Finding
@@ -33,8 +34,12 @@ _CHAIN_REASON = "it takes wider types than the elements have, and rows that begi
 _LOAD_BYTES = 16  # the most that a lane loads at once: structures up to it are read whole
 
 
+@rewrite("data_layout", "Advice", "memoryAccess", advice=True, rank=40)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """Advice for the first access at the finding's lines, or anywhere, whose lanes are spread for a known reason."""
+    """Says which structures could be arrays, and which rows could be shared by more threads.
+
+    Needs: recorded launches, and accesses that the lane model follows.
+    """
     if not facts.launches:
         return Refusal(NAME, "no captured launch shows the shape of the workgroups")
     given = pointers_of(kernel, facts)

@@ -29,6 +29,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -41,8 +42,14 @@ _NARROW = frozenset({"int", "int32_t", "short", "char"})
 _UNSIGNED_32 = frozenset({"unsigned", "unsigned int", "uint32_t"})
 
 
+@rewrite("division", "Arithmetic", "precision", function=True, any_caller=True, rank=54)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with every division and remainder of the kernel that can be cheaper."""
+    """One division for a quotient with its remainder; unsigned 32 bits where the operands allow it.
+
+    Needs: operands known to be in 0..2^31.
+    Assumes: parameters as recorded.
+    For: HeCBench lif.
+    """
     del finding
     file = parse(source)
     ranges = Ranges(kernel, file, facts)

@@ -24,6 +24,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     indentation,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -75,8 +76,13 @@ class _Shuffle:
     tile: Node | None = None
 
 
+@rewrite("dpp_shuffle", "LDS and reductions", anywhere=True, function=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every `__shfl_xor` whose mask may be within a row goes through a helper."""
+    """`__shfl_xor` within 16 lanes becomes a DPP move (AMD GPUs only).
+
+    Needs: a mask that is a number within a row, or a variable.
+    Assumes: AMD GPUs only.
+    """
     del finding, facts
     every = list(_shuffles(kernel))
     chosen = [s for s in every if _number(s.mask) in (None, *_MASKS)]

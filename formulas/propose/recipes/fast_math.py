@@ -17,6 +17,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import kind_of, parse_with_types
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -39,8 +40,13 @@ class _Replacement:
     splices: tuple[Splice, ...]
 
 
+@rewrite("fast_math", "Arithmetic", "precision", function=True, device=True, approximate=True, rank=90)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with every function and float division replaced."""
+    """`__expf`, `__sinf`, `rsqrtf`, ...; only with `optimize.fast_math = true`.
+
+    Needs: float functions and divisions.
+    Results: within tolerance only.
+    """
     del finding
     found = _replacements(source, kernel, facts)
     if not found:
@@ -61,8 +67,21 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     ]
 
 
+@rewrite(
+    "fast_math_advice",
+    "Advice",
+    "precision",
+    advice=True,
+    function=True,
+    device=True,
+    approximate=False,
+    rank=91,
+)
 def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """What `propose` would do, as advice: giving up precision is the user's choice. Shows the finding's own lines."""
+    """Says which calls have a faster, less precise form.
+
+    Needs: as `fast_math`.
+    """
     answer = propose(source, kernel, finding, facts)
     if isinstance(answer, Refusal):
         return answer

@@ -32,6 +32,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -59,8 +60,21 @@ class _Known:
     moves: bool = False
 
 
+@rewrite(
+    "fixed_trips",
+    "Loops and branches",
+    "latencyHiding",
+    anywhere=True,
+    function=True,
+    any_caller=True,
+    rank=24,
+)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """The nests of such loops, written out as a whole; and their innermost loops only."""
+    """A copy of the loops in which the compiler knows their length.
+
+    Needs: a length of 2 to 16, at most 128 copies of a body in all loops of a nest, known from integer arguments that
+    all recorded launches have in common, also from `x - K` to `x + K`; no barrier.
+    """
     del finding
     if not facts.launches:
         return Refusal(NAME, "no launch was recorded")

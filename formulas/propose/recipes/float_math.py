@@ -18,6 +18,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ _MATH_CONSTANTS = frozenset(
 _MIXED = {name: f"{name}f" for name in ("pow", "fmax", "fmin", "fmod", "atan2", "hypot", "fdim", "copysign")}
 
 
+@rewrite("float_math", "Arithmetic", "precision", function=True, rank=51)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with every literal, constant and call that can be float."""
+    """`f` on literals, float constants and functions.
+
+    Needs: a kernel without `double` in its text; values that become integers keep their precision.
+    Results: rounded to float at each step.
+    """
     del finding, facts
     file = parse(source)
     definition = kernel.body_node.parent

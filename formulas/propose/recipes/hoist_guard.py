@@ -20,6 +20,7 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.arithmetic_types import is_plain
 from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, indentation, line_start, style_of
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -41,8 +42,13 @@ class _Guarded:
     left: tuple[Node, ...]
 
 
+@rewrite("hoist_guard", "Loops and branches", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such condition stands before its loops."""
+    """Asks a condition that stays the same before the loops around it.
+
+    Needs: the loops hold nothing else; plain integers and floats of the thread that nothing in the loops changes.
+    For: HeCBench asmooth.
+    """
     del finding, facts
     found: list[_Guarded] = []
     reasons: list[str] = []

@@ -43,6 +43,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 from hipscope.formulas.propose.recipes.shared.kept_arrays import is_promised, reads_only, statement_around
 from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
 from hipscope.formulas.propose.recipes.shared.moved_declarations import comments_of, removal
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -77,8 +78,14 @@ class _Hoisted:
     declarations: tuple[Node, ...]
 
 
+@rewrite("hoist_loads", "Memory", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such load stands where its address is known."""
+    """Loads behind a barrier, a loop or a branch begin where their addresses are known.
+
+    Needs: nothing was stored to these arrays before (no overlap in all recorded launches, or `__restrict__`), no
+    atomic operation or fence before them; lanes load different elements; addresses and conditions do not change in
+    between.
+    """
     del finding
     style = style_of(source, kernel)
     names: dict[int, str] = {}

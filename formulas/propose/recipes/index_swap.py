@@ -15,6 +15,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import at_start, style_of
 from hipscope.formulas.propose.recipes.shared.thread_renumbering import Access, read_shape, unseen
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -26,8 +27,13 @@ _TITLE = "Let neighbouring lanes work along the direction in which memory is con
 _THREAD = frozenset(f"{name}{axis}" for name in ("threadIdx.", "hipThreadIdx_") for axis in "xyz")
 
 
+@rewrite("index_swap", "Memory", "memoryAccess", rank=22)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate, when another axis first helps: of the accesses in the most loops, if not all, clearly."""
+    """Lanes run along the axis that is contiguous in memory.
+
+    Needs: threads that do not work together.
+    For: gpu-burn of HIP-Examples.
+    """
     file, shapes = parse(source), {}
     for axis in _axes(facts):
         shape = read_shape(kernel, file, facts, first=axis)

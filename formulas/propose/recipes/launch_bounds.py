@@ -18,6 +18,7 @@ from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import MAX_THREADS
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -31,8 +32,14 @@ _REGISTERS = 512  # per lane of a SIMD, both kinds together (CDNA3 ISA)
 _MOST_WAVES = 8
 
 
+@rewrite("launch_bounds", "Loops and branches", "registerPressure", "latencyHiding", searched=True, rank=32)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """Bounds to try: the launched size and a common one above it, or more waves per SIMD."""
+    """`__launch_bounds__` of the launched size.
+
+    Needs: every launch in the program's text has a constant workgroup, as the compiler reads it, also where a
+    function is given it: then at each of its calls, and nothing else names that function. Where a run decides, a
+    larger one would not start.
+    """
     del finding
     threads, bounds = _threads(facts), _bounds_of(kernel)
     if not threads and bounds is None:

@@ -30,6 +30,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     line_start,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -57,8 +58,13 @@ class _Array:
     uses: tuple[Node, ...]
 
 
+@rewrite("lds_column", "LDS and reductions", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such array is a column of LDS."""
+    """An array of the thread that is indexed by data becomes a column of LDS.
+
+    Needs: a constant size, used by its elements only; workgroups of a constant size, as for `launch_bounds`.
+    For: HeCBench entropy.
+    """
     del finding
     known = launch_bounds.promised(kernel, facts)
     if known is None:

@@ -44,6 +44,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     is_pure,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -90,10 +91,16 @@ class _Copy:
     extent: str
 
 
+@rewrite("lds_histogram", "LDS and reductions", "atomicContention", rank=46)
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
-    """One candidate for each plausible number of bins (one when a captured launch has the buffer's size)."""
+    """Counts in LDS, then adds each bin once per workgroup.
+
+    Needs: `atomicAdd` to `array[data-dependent]`, result unused, no array read by the kernel; as many bins as the
+    index can reach by its types and constants, else bins beyond the LDS copy stay global atomics.
+    Results: integers: same bits.
+    """
     del finding
     collected = collect_sites(NAME, kernel, facts, _site)
     if isinstance(collected, Refusal):

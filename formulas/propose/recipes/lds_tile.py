@@ -49,6 +49,7 @@ from hipscope.formulas.propose.recipes.tiled_loop import (
     own_declarations,
     tiled_loops,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -70,8 +71,18 @@ _MATH = re.compile(
 )
 
 
+@rewrite("lds_tile", "Memory", "memoryAccess", "memoryLocality", "latencyHiding", anywhere=True, rank=20)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """A candidate for each size of the tiles, for the first loop that has some."""
+    """What threads of a workgroup share in a loop is loaded once, into LDS.
+
+    Needs: a loop that counts up by a number between ends that are the same for the workgroup, without barriers and
+    ways out in the middle; elements that depend on one part of the thread's number (`threadIdx.y`, `threadIdx.x /
+    16`) which four threads or more have in common; the launch stores nothing to these arrays (no overlap in all
+    recorded launches, or `__restrict__`); guards like `row < m` that no thread passes if the first does not;
+    workgroups of one recorded shape, which the kernel checks.
+    Results: same bits, unless the compiler fuses others.
+    For: naive matrix products, HeCBench blas-gemm.
+    """
     del finding
     if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
         return Refusal(NAME, why)

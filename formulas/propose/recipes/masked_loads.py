@@ -38,6 +38,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before, pragma_splice
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -107,8 +108,13 @@ class _Branch:
         self.known = {text: found for text, found in self.known.items() if name not in found[2]}
 
 
+@rewrite("masked_loads", "Memory", anywhere=True, function=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """All such branches without a branch; and the loops around them unrolled, too, so that loads overlap."""
+    """`if (inside) sum += in[i]` becomes a load that is always made, and a choice.
+
+    Needs: the branch computes numbers of the thread only; the first element is there in all recorded launches;
+    functions without side effects.
+    """
     del finding
     style = style_of(source, kernel)
     splices: list[Splice] = []

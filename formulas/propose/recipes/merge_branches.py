@@ -31,6 +31,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.thread_renumbering import LANE_FUNCTIONS
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -59,8 +60,12 @@ class _Choice:
         return squeeze(text_of(self.first)), squeeze(text_of(self.second))
 
 
+@rewrite("merge_branches", "Loops and branches", "branchDivergence", rank=56)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate for each branch that can be merged, the one with the finding first."""
+    """Chooses the numbers first, then does once what both sides do.
+
+    Needs: sides of the same text but for constants and variables that they leave alone.
+    """
     del facts
     file = parse(source)
     style = style_of(source, kernel)

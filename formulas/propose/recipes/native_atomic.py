@@ -40,6 +40,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.moved_declarations import removal
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -88,8 +89,16 @@ class _Plan:
         return self.loop.operation.name in _BEATS and self.code[0] == "f"
 
 
+@rewrite("native_atomic", "Atomics", "atomicContention", "latencyHiding", function=True, rank=10)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """The operations themselves; minima and maxima of integers also with a read first."""
+    """One atomic operation in place of a loop of compare-and-swap.
+
+    Needs: every way through a step is followed: it starts from the value that it read or last saw, ends where the
+    swap succeeds or nothing would change, does nothing else; a type that HIP's functions have.
+    Assumes: Memory of the device; read first: AMD GPUs only.
+    Results: integers and extremes: same bits; floats in another order.
+    For: HeCBench atomicCAS.
+    """
     del finding
     function = kernel.body_node.parent
     loops = loops_with_cas(kernel.body_node)

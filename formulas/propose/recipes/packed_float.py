@@ -28,6 +28,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     line_start,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -60,8 +61,13 @@ class _Loop:
     stores: list[Node] = field(default_factory=list)
 
 
+@rewrite("packed_float", "Arithmetic", "launchConfig")
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate for the first loop over elements that allows it."""
+    """Two elements of a loop at a time, in packed float instructions.
+
+    Needs: `+ -no overlap*.
+    Assumes:  /` on floats without calls and conditions; gfx90a, gfx942, gfx950; .
+    """
     del finding
     file = parse(source)
     reasons: list[str] = []

@@ -12,6 +12,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArra
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Refusal
 from hipscope.formulas.propose.recipes.shared.lds_arrays import by_rows, conflicts, extents, full_uses, room
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 NAME = "pad_lds"
 
 
+@rewrite("pad_lds", "LDS and reductions", "bankConflict", rank=11)
 def propose(
     source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
 ) -> list[Candidate] | Refusal:
-    """Pad each suitable array on its own, and all of them together when there are several."""
+    """Adds a column to a two-dimensional `__shared__` array.
+
+    Needs: only full subscripts of the array; the LDS still fits; fewer conflicts by the lane model.
+    """
     file = parse(source)
     reasons: list[str] = []
     paddings: list[tuple[SharedArray, int]] = []

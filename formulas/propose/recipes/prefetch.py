@@ -54,6 +54,7 @@ from hipscope.formulas.propose.recipes.shared.kept_arrays import (
 )
 from hipscope.formulas.propose.recipes.shared.moved_declarations import comments_of, removal
 from hipscope.formulas.propose.recipes.shared.preconditions import waits_for_no_workgroup
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -102,8 +103,14 @@ class _Step:
     further: tuple[_Change, ...]
 
 
+@rewrite("prefetch", "Memory", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such loop loads a step ahead."""
+    """A loop loads one step ahead, right behind the barrier.
+
+    Needs: the launch stores nothing to these arrays (no overlap in all recorded launches, or `__restrict__`); a step
+    has no way out in the middle; where it loads follows from indices, arguments, such arrays and variables that go on
+    by the same amount.
+    """
     del finding
     if (why := waits_for_no_workgroup(kernel)) is not None:
         return Refusal(NAME, why)

@@ -35,6 +35,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.steady_values import same_value, statement_of, steady_names
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -50,8 +51,14 @@ _ONE = {"float": "1.0f", "double": "1.0"}
 _TOO_SMALL_OR_LARGE = {"float": "below 1e-38 or above 1e38", "double": "below 1e-308 or above 1e308"}
 
 
+@rewrite("reciprocal", "Arithmetic", "precision", function=True, rank=55)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """A candidate in which the divisions on the finding's lines are multiplications, then one in which all are."""
+    """Multiplies with a reciprocal that is computed once.
+
+    Needs: divisions in float or double.
+    Assumes: divisors between 1e-38 and 1e38 in size (double: 1e-308, 1e308).
+    Results: within tolerance.
+    """
     everywhere = _without_divisions(source, kernel, facts, None)
     if finding is None or isinstance(everywhere, Refusal):
         return everywhere if isinstance(everywhere, Refusal) else [everywhere]

@@ -26,6 +26,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
     used_otherwise,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -42,8 +43,14 @@ _CONDITIONAL = (
 )
 
 
+@rewrite("register_cache", "Memory", "memoryAccess", "memoryLocality", rank=36)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate that keeps every such element in a register."""
+    """Loads an element once that is read again after stores.
+
+    Needs: an argument that the kernel never writes, an address that stays, a first read that is certain; no overlap.
+    Assumes: assumed for all launches.
+    For: HeCBench floydwarshall2.
+    """
     del finding
     groups: dict[str, list[Subscript]] = {}
     pointers = pointers_of(kernel, facts)

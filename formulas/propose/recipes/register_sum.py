@@ -40,6 +40,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     once,
     operator_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -56,8 +57,16 @@ class _LoopSum:
     sites: tuple[AtomicSite, ...]
 
 
+@rewrite("register_sum", "Atomics", "atomicContention", rank=44)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such atomic stands behind its loop."""
+    """Adds up in a register what a loop adds to one address.
+
+    Needs: an address that stays the same in the loop, of an argument or in LDS; as `block_reduce` otherwise; no
+    barrier, fence or way out of the kernel in the loop, no other access to that memory there; no overlap.
+    Assumes: assumed for all launches.
+    Results: integers: same bits; floats in another order.
+    For: HeCBench atomicCost.
+    """
     del finding
     found: dict[tuple[int, str], list[AtomicSite]] = {}
     loops: dict[int, Node] = {}

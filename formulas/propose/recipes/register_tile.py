@@ -53,6 +53,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal, no_macro_hides
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -69,8 +70,16 @@ _LOADS = re.compile(r"atomic|ldg|load|reinterpret_cast|static_cast", re.IGNORECA
 _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
 
 
+@rewrite("register_tile", "Memory", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """A candidate for each axis along which outputs share what they load, and each number of them."""
+    """A thread computes 2, 4 or 8 outputs and loads once what they share.
+
+    Needs: a loop whose steps are the same for all outputs and that loads something for all of them; guards like `row
+    < m` that hold for all workgroups before one for which they hold; 1024 waves left to work; no shuffles, fences,
+    results of atomics, `volatile` or functions that cannot be seen through.
+    Results: same bits, unless the compiler fuses others.
+    For: matrix_multiplication of rocm-examples.
+    """
     del finding
     if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
         return Refusal(NAME, why)

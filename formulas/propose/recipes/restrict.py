@@ -16,6 +16,7 @@ from hipscope.analysis.source.syntax import KernelSyntax, Parameter
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -72,8 +73,13 @@ def _plain_parameters(asked: _Asked) -> str | None:
 _PRECONDITIONS = (_several_pointers, _not_promised_yet, _writes_to_an_argument, _alone, _plain_parameters)
 
 
+@rewrite("restrict", "Memory", "memoryAccess", "memoryLocality", "latencyHiding", searched=True, rank=30)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with `__restrict__` on every pointer that never was in one allocation with another."""
+    """`__restrict__` on pointers that did not overlap (assumed for all launches).
+
+    Needs: those that had an allocation to themselves in all recorded launches.
+    Assumes: assumed for all.
+    """
     del finding
     pointers = [p for p in kernel.parameters if p.pointer]
     if facts.member_pointers and len(pointers) + len(facts.member_pointers) > 1:

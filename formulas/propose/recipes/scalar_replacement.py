@@ -35,6 +35,7 @@ from hipscope.formulas.propose.recipes.shared.loop_elements import (
     names_of,
     seen_before_the_end,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -65,8 +66,15 @@ class _Region:
     enters: str = ""
 
 
+@rewrite("scalar_replacement", "Memory", "memoryAccess", "memoryLocality", rank=38)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which each such element is stored once for a loop."""
+    """Keeps an element that a loop reads and writes in a register.
+
+    Needs: a store before the loop or in its first step that is made anyway; an address that stays the same, no other
+    use of the array, no barrier, fence or way out of the kernel there; no overlap, or `__restrict__`.
+    Assumes: assumed for all launches.
+    For: HeCBench lebesgue.
+    """
     del finding
     style = style_of(source, kernel)
     regions: list[_Region] = []

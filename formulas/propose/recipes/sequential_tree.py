@@ -41,6 +41,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
     ways_out,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -63,8 +64,14 @@ class _Tree:
     call: Node | None = None  # of a function that the program defines
 
 
+@rewrite("sequential_tree", "LDS and reductions", "bankConflict", "branchDivergence", anywhere=True, rank=17)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """Every interleaved reduction of the kernel turned around; and the same with a wave that ends it."""
+    """Neighbouring threads do each step of an interleaved tree reduction.
+
+    Needs: one of the usual loops over LDS, one-dimensional workgroups, only element 0 used afterwards; of `op` the
+    compiler knows the body in all instances: a sum, a product, bits or an extreme of two numbers.
+    Results: integers: same bits; floats in another order.
+    """
     file = parse(source)
     reasons: list[str] = []
     trees: list[_Tree] = []

@@ -30,6 +30,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.steady_values import same_value, statement_of, steady_names
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -68,8 +69,13 @@ class _Call:
         return self.family, self.type, squeeze(text_of(self.argument))
 
 
+@rewrite("sincos", "Arithmetic", "precision", function=True, rank=52)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every pair that can be joined is."""
+    """One `sincos` for `sin` and `cos` of one value.
+
+    Needs: statements of one list, between which the argument does not change; not in `__host__` functions.
+    For: HeCBench geodesic.
+    """
     del finding
     file = parse_with_types(source, facts)
     groups = list(_groups(list(_calls(kernel, file)), steady_names(kernel, file)))

@@ -41,6 +41,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.preconditions import no_macro_hides
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -111,8 +112,15 @@ class _Sunk:
     names: tuple[str, ...]
 
 
+@rewrite("sink_stores", "Memory", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which each phase of the kernel stores what its branches load right before its barrier."""
+    """Branches that load a tile's edges wait for memory once.
+
+    Needs: two loads in different branches; static LDS arrays that the phase only stores to, by their elements;
+    conditions and indices that nothing changes up to the barrier, without a look at memory; no way out, shuffle or
+    fence in between.
+    For: HeCBench eikonal.
+    """
     del finding, facts
     arrays = {array.name: array for array in kernel.shared if _is_plain(array, kernel)}
     if not arrays:

@@ -26,6 +26,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     renamed,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -37,8 +38,12 @@ _UNCHANGED_BY_ZERO = frozenset({"atomicAdd", "unsafeAtomicAdd", "atomicSub", "at
 _EFFECTS = frozenset({"assignment_expression", "update_expression", "call_expression", "gnu_asm_expression"})
 
 
+@rewrite("skip_zeros", "Atomics", "atomicContention", function=True, rank=47)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every atomic that may add a zero is asked first."""
+    """Leaves out atomics that add zero.
+
+    Needs: result unused; the amount is read, the address has no side effects.
+    """
     del finding
     reasons = [_why_not(atomic) or _no_number(atomic, source, kernel, facts) for atomic in kernel.atomics]
     chosen = [a for a, reason in zip(kernel.atomics, reasons, strict=True) if reason is None]

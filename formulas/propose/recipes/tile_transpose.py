@@ -33,6 +33,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 )
 from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
 from hipscope.formulas.propose.recipes.shared.thread_renumbering import Access, Shape, read_shape, unseen
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -67,8 +68,12 @@ class _Plan:
     work: tuple[Node, ...]
 
 
+@rewrite("tile_transpose", "Memory", "memoryAccess", rank=12)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with a padded tile of the captured workgroup's shape."""
+    """A transposition goes through an LDS tile, so that loads and stores both run along rows.
+
+    Needs: one strided and one contiguous access; workgroups of one captured shape, which the kernel checks.
+    """
     shape = read_shape(kernel, parse(source), facts)
     if isinstance(shape, str):
         return Refusal(NAME, shape)

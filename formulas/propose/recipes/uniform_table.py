@@ -28,6 +28,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     fresh_name,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -77,8 +78,14 @@ class _Table:
     function: str
 
 
+@rewrite("uniform_table", "Arithmetic", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate with a table for each such expression of the first loop that has one."""
+    """Slow functions of a loop's counter are computed once per workgroup.
+
+    Needs: a loop that counts up by one between numbers and arguments that nothing changes; no memory in the
+    expression.
+    For: HeCBench adam.
+    """
     del finding
     file = parse_with_types(source, facts)
     reasons: list[str] = []

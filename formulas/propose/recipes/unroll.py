@@ -19,6 +19,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice, pragma_text
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import apply_splices
 
 if TYPE_CHECKING:
@@ -37,8 +38,12 @@ class _Loop:
     pragma: str | None
 
 
+@rewrite("unroll", "Loops and branches", "latencyHiding", searched=True, rank=26)
 def deepen(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """Factors for the loops that load from global memory; those at the finding's lines if there are such."""
+    """`#pragma unroll` on innermost loops that load.
+
+    Needs: no barrier, no atomic, not unrolled already.
+    """
     name = "unroll"
     reasons: list[str] = []
     chosen: list[_Loop] = []
@@ -65,8 +70,12 @@ def deepen(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: 
     )  # fmt: skip
 
 
+@rewrite("limit_unroll", "Loops and branches", "registerPressure", searched=True, rank=34)
 def limit(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """Smaller factors for the loops that a pragma unrolls completely or often."""
+    """A smaller `#pragma unroll`.
+
+    Needs: spills; no array of the thread is indexed by the counter.
+    """
     del finding
     name = "limit_unroll"
     if facts.needs is not None and not (facts.needs.scratch or facts.needs.vgpr_spills):

@@ -50,6 +50,7 @@ from hipscope.formulas.propose.recipes.shared.workgroup_reduction import (
     within_waves,
     workgroup_site,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -68,8 +69,15 @@ _AROUND = {
 }
 
 
+@rewrite("wave_reduce", "Atomics", "atomicContention", rank=45)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every such atomic is one of a wave."""
+    """Adds up within each wave by shuffles before an atomic.
+
+    Needs: a statement that all threads come to, under conditions and in loops that they take alike; an address that
+    is the same for all of them; result unused; nothing else in the statement looks at the variable, no pointer leads
+    to it.
+    Results: integers: same bits; floats in another order.
+    """
     del finding
     asked = [_site(atomic, kernel, facts) for atomic in kernel.atomics]
     sites = [site for site in asked if isinstance(site, AtomicSite)]

@@ -41,6 +41,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.recipes.shared.moved_declarations import removal
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -79,8 +80,14 @@ class _Search:
     kept: tuple[_Kept, ...]
 
 
+@rewrite("wave_search", "LDS and reductions", "branchDivergence", anywhere=True, rank=15)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which the first wave does every search that one thread does."""
+    """The first wave looks for what one thread looked for in LDS.
+
+    Needs: as `wave_sum`; one comparison by `>` or `<`; what is kept begins with values that all threads know.
+    Results: same bits, NaN included.
+    For: HeCBench hogbom.
+    """
     del finding
     guards = statements_of_one_thread(kernel, facts)
     if isinstance(guards, str):

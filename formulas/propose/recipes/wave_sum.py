@@ -41,6 +41,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     numbered_name,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -79,8 +80,16 @@ class _Site:
     loops: tuple[_Loop, ...]
 
 
+@rewrite("wave_sum", "LDS and reductions", "branchDivergence", anywhere=True, rank=14)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which the first wave does every sum that one thread does."""
+    """The first wave adds up what one thread added up from LDS.
+
+    Needs: one-dimensional LDS arrays of numbers; a barrier right before; no lane of a wave has left the kernel alone;
+    where the loop ends is the same for all threads.
+    Assumes: workgroups of one dimension, a wave or more.
+    Results: integers: same bits; floats in another order.
+    For: HeCBench d2q9-bgk and deredundancy.
+    """
     del finding
     guards = statements_of_one_thread(kernel, facts)
     if isinstance(guards, str):

@@ -34,6 +34,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     style_of,
     ways_out,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -74,8 +75,16 @@ class _Tree:
     sized: bool
 
 
+@rewrite("wave_tree", "LDS and reductions", anywhere=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every halving reduction of the kernel ends within a wave."""
+    """Ends a halving reduction within one wave, in registers.
+
+    Needs: half of a power of two, known from a constant or from constant workgroups, a wave or more, of one
+    dimension; a step changes only the thread's own element, from its own and its partner's; only element 0 used
+    afterwards.
+    Results: integers: same bits; floats in another order.
+    For: HeCBench damage, BabelStream.
+    """
     del finding
     file, found = (
         parse_with_types(source, facts),

@@ -35,6 +35,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     indentation,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -86,8 +87,14 @@ class _Edit:
     fills: bool
 
 
+@rewrite("wide_stores", "Memory", anywhere=True, function=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which nothing of that is done byte by byte."""
+    """Fills and copies of large arrays are stored 16 bytes at a time.
+
+    Needs: an array of more than 1 KiB, in a kernel with scratch memory; for copies, pointers that may lead to the
+    same place; functions that the host does not run.
+    For: HeCBench fsm.
+    """
     del finding
     if _DEFINED.search(source) is not None:
         return Refusal(NAME, "the file has a `memset` or a `memcpy` of its own")

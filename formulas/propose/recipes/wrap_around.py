@@ -32,6 +32,7 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     indentation,
     style_of,
 )
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -55,8 +56,13 @@ class _Neighbour:
     before: bool
 
 
+@rewrite("wrap_around", "Arithmetic", anywhere=True, function=True, any_caller=True)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate in which every remainder of a neighbour's index is a comparison."""
+    """A comparison for the remainder of a neighbour's index.
+
+    Needs: written out: an index that is unsigned, or known to be in 0..2^31; by the helper: operands of one type.
+    Assumes: parameters as recorded.
+    """
     del finding
     file = parse(source)
     nodes = [node for node in walk(kernel.body_node) if is_division(node, kernel, file, facts)]

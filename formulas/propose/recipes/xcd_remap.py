@@ -21,6 +21,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import at_start, style_of
 from hipscope.formulas.propose.recipes.shared.preconditions import first_refusal
+from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -106,8 +107,12 @@ _PRECONDITIONS = (
 )
 
 
+@rewrite("xcd_remap", "Memory", "memoryLocality", rank=28)
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
-    """One candidate that renumbers the workgroups (of a grid of several dimensions along its rows)."""
+    """Gives each XCD a contiguous range of workgroups.
+
+    Needs: no waiting for, and no counting of, other workgroups.
+    """
     del finding
     named = (n for n in walk(kernel.body_node) if n.type in ("field_expression", "identifier"))
     subject = _Subject(kernel, facts, tuple(n for n in named if text_of(n) in (*_X, *_Y, *_Z)))

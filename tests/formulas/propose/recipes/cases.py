@@ -21,72 +21,11 @@ from hipscope.analysis.toolchain.code_object import KernelMetadata
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
 from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
-from hipscope.formulas.propose.recipes import (
-    Recipe,
-    ask_first,
-    ask_recipe,
-    block_coarsening,
-    block_reduce,
-    cheaper_calls,
-    constant_table,
-    division,
-    dpp_shuffle,
-    fast_math,
-    fewer_workgroups,
-    fixed_trips,
-    float_math,
-    hoist_guard,
-    hoist_loads,
-    index_swap,
-    launch_bounds,
-    lds_column,
-    lds_histogram,
-    lds_tile,
-    masked_loads,
-    merge_branches,
-    native_atomic,
-    packed_float,
-    pad_lds,
-    prefetch,
-    reciprocal,
-    register_cache,
-    register_sum,
-    register_tile,
-    restrict,
-    scalar_replacement,
-    sequential_tree,
-    sincos,
-    sink_stores,
-    skip_zeros,
-    tile_transpose,
-    uniform_table,
-    unroll,
-    wave_reduce,
-    wave_search,
-    wave_sum,
-    wave_tree,
-    wide_stores,
-    wrap_around,
-    xcd_remap,
-    xor_swizzle,
-)
+from hipscope.formulas.propose.recipes import ask_recipe, rules
+from hipscope.formulas.propose.rule import Rule
 
 FOLDER = Path(__file__).parent
-BY_NAME: dict[str, Recipe] = {
-    **{
-        m.NAME: m.propose
-        for m in (
-            ask_first, block_coarsening, block_reduce, cheaper_calls, constant_table, division, dpp_shuffle, fast_math,
-            fewer_workgroups, fixed_trips, float_math, hoist_guard, hoist_loads, index_swap, launch_bounds,
-            lds_column, lds_histogram, lds_tile, masked_loads, merge_branches, native_atomic, packed_float, pad_lds,
-            prefetch, reciprocal, register_cache, register_sum, register_tile, restrict, scalar_replacement,
-            sequential_tree, sincos, sink_stores, skip_zeros, tile_transpose, uniform_table, wave_reduce, wave_search,
-            wave_sum, wave_tree, wide_stores, wrap_around, xcd_remap, xor_swizzle,
-        )
-    },
-    "unroll": unroll.deepen,
-    "limit_unroll": unroll.limit,
-}  # fmt: skip
+BY_NAME: dict[str, Rule] = {rule.name: rule for rule in rules() if not rule.advice}
 CASES = sorted(p for p in FOLDER.glob("*/*.hip") if not p.name.endswith(".out.hip"))
 
 

@@ -346,7 +346,6 @@ JUDGED = [
         ],
     ),
     ("reciprocal", "divided", [("1.0f / scale", "1.001f / scale"), ("(t + 1.0f)", "(t + 1.01f)")]),
-    ("xor_swizzle", "turned", [("c ^ (r & 127)", "c ^ (r & 63)"), ("= tile[c][r ^ (c & 127)]", "= tile[c][r]")]),
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Refusal
 from hipscope.formulas.propose.recipes import ask_recipe, recipes_for
+from hipscope.formulas.propose.rule import Rule
 from tests.formulas.propose.recipes.cases import FOLDER, ask, candidates, facts_of, read_facts
 
 Change = tuple[str, str]
@@ -1269,28 +1270,6 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             {},
             "`first`, which the kernel uses, asks",
         ),
-        (
-            "xor_swizzle",
-            "full_lds",
-            [("tile[threadIdx.x][r] + tile[threadIdx.x + 64][r]", "tile[r][threadIdx.x]")],
-            {},
-            "would have as many bank conflicts",
-        ),
-        ("xor_swizzle", "full_lds", [("kSide = 128", "kSide = 96")], {}, "no power of two"),
-        (
-            "xor_swizzle",
-            "full_lds",
-            [("kSide = 128", "kSide = 32")],
-            {"static_lds": 4096},
-            "room for padding",
-        ),
-        (
-            "xor_swizzle",
-            "full_lds",
-            [("__syncthreads();", "__syncthreads(); float* row = tile[0];")],
-            {},
-            "full subscripts",
-        ),
         ("sequential_tree", "strided_index", [("s *= 2", "s += 1")], {}, "no loop whose step doubles"),
         (
             "sequential_tree",
@@ -1679,9 +1658,10 @@ def test_a_recipe_that_fails_is_a_refusal_with_the_reason() -> None:
     def broken(*_: object) -> Any:
         raise ValueError("no such node")
 
-    broken.__module__ = "hipscope.formulas.propose.recipes.broken"
     source = b"__global__ void k(float* x) { x[threadIdx.x] = 0; }"
-    answer = ask_recipe(broken, source, parse(source).kernels[0], None, LaunchFacts())
+    answer = ask_recipe(
+        Rule("broken", "Memory", broken), source, parse(source).kernels[0], None, LaunchFacts()
+    )
     assert isinstance(answer, Refusal)
     assert answer.recipe == "broken"
     assert "ValueError: no such node" in answer.reason

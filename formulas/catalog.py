@@ -1,0 +1,116 @@
+"""All rewrites by name, for people: what each answers, changes, needs and assumes.
+
+Takes the rules as they stand in their modules, gives rows. `python -m hipscope.formulas.catalog` prints the
+page docs/recipes.md of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hipscope.formulas.propose.recipes import rules
+
+PAGE = "docs/recipes.md"
+_HEAD = """# Recipes
+
+The rules that change a kernel, by what they change. *Answers* names the finding that asks for a recipe; *any hot
+kernel* is asked whatever was found. *Results* says what the proof demands. `hipscope recipes NAME` says what a recipe
+needs and assumes. [Rewrites](rewrites.md) tells how an edit is proved.
+"""
+_SAME = "same bits"
+_BUSY = "any kernel with 5 % of the time"
+
+
+@dataclass(frozen=True)
+class RewriteEntry:
+    """A rewrite; `answers` are formulas or when it is asked, `programs` those that it is kept for, where named."""
+
+    name: str
+    group: str
+    answers: str
+    changes: str
+    needs: str = ""
+    assumes: str = ""
+    results: str = _SAME
+    approximate: bool = False
+    programs: str = ""
+
+
+# What is no rule of a single kernel's text: the search over hints, and edits of launches.
+_SEARCHES = (
+    RewriteEntry(
+        "compiler_hints",
+        "Loops and branches",
+        _BUSY,
+        "tells the compiler how often to unroll hot loops, and writes steps out with their loads first",
+        "recorded cycles that say which loops are hot",
+        "as `restrict` and `launch_bounds`, where it says the same",
+        "same bits; in vectors, sums of floats in another order",
+    ),
+    RewriteEntry(
+        "launch_shape",
+        "Launches",
+        "launchConfig",
+        "the numbers in host code that workgroups and grids come from",
+        "a number in the program's text; every size of the problem reached",
+        results="as proved",
+    ),
+    RewriteEntry(
+        "shared_items",
+        "Launches",
+        _BUSY,
+        "4 to 64 neighbouring lanes share a work-item; kernel and launch change together",
+        "work-items numbered by `blockIdx.x * blockDim.x + threadIdx.x`, loops that put something together, launches "
+        "in the kernel's own file",
+        results="same bits; sums in another order",
+    ),
+)
+
+
+def rewrites() -> tuple[RewriteEntry, ...]:
+    """All rewrites that give an edit, by group in the order of the page, then by name."""
+    found = [*_SEARCHES]
+    for rule in rules():
+        if not rule.advice:
+            about = rule.about
+            found.append(
+                RewriteEntry(
+                    name=rule.name,
+                    group=rule.group,
+                    answers=", ".join(rule.answers) if not rule.anywhere else _anywhere(rule.answers),
+                    changes=about["changes"][:1].lower() + about["changes"][1:],
+                    needs=about.get("needs", ""),
+                    assumes=about.get("assumes", ""),
+                    results=about.get("results", _SAME),
+                    approximate=bool(rule.approximate),
+                    programs=about.get("for", ""),
+                )
+            )
+    return tuple(sorted(found, key=lambda entry: (_GROUPS.index(entry.group), entry.name)))
+
+
+_GROUPS = ("LDS and reductions", "Memory", "Atomics", "Loops and branches", "Arithmetic", "Launches")
+
+
+def _anywhere(answers: tuple[str, ...]) -> str:
+    return ", ".join((*answers, "any hot kernel"))
+
+
+def page() -> str:
+    """The page of docs, a table for each group."""
+    return _HEAD + "".join(_tables())
+
+
+def _tables() -> Iterator[str]:
+    group = ""
+    for entry in rewrites():
+        if entry.group != group:
+            group = entry.group
+            yield f"\n## {group}\n\n| recipe | answers | what it changes | results |\n|---|---|---|---|\n"
+        yield f"| `{entry.name}` | {entry.answers} | {entry.changes} | {entry.results} |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

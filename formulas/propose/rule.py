@@ -1,0 +1,87 @@
+"""A rewrite rule: a function of a kernel whose decorator says what it answers, whose docstring what it needs.
+
+Takes a package, gives the rules in its modules: a rule is found by being there, and no table lists it. The first
+paragraph of a rule's docstring says what it changes. Lines that begin with `Needs:`, `Assumes:`, `Results:` and `For:`
+(programs that it is kept for) follow.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.base import Finding
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Proposal
+
+Rewriter = Callable[[bytes, KernelSyntax, Finding | None, LaunchFacts], Proposal]
+_PART = re.compile(r"\n+(?=(?:Needs|Assumes|Results|For): )")
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A rule: `propose` answers for one kernel, and for a function that a kernel calls where `function` says so.
+
+    `answers` are formulas; `anywhere`: every hot kernel is asked. `advice`: it gives no edit. `searched`: the search
+    over a kernel's variants says the same itself. `device`: the host's compiler does not take the text. `any_caller`:
+    where it keeps every bit and assumes nothing, nothing changes for any caller, the host included. `approximate`:
+    asked only where a project allows less precision (True), or does not (False). A lower `rank` is asked earlier.
+    """
+
+    name: str
+    group: str
+    propose: Rewriter = field(repr=False)
+    answers: tuple[str, ...] = ()
+    anywhere: bool = False
+    advice: bool = False
+    searched: bool = False
+    function: bool = False
+    device: bool = False
+    any_caller: bool = False
+    approximate: bool | None = None
+    rank: int = 50
+
+    @functools.cached_property
+    def about(self) -> Mapping[str, str]:
+        """What the docstring says: `changes`, and `needs`, `assumes`, `results`, `for` where it has these."""
+        first, *parts = _PART.split(inspect.getdoc(self.propose) or "")
+        named = (part.partition(": ") for part in parts)
+        said = {"changes": first, **{name.lower(): text for name, _, text in named}}
+        return {name: " ".join(text.split()).removesuffix(".") for name, text in said.items()}
+
+    def __call__(
+        self, source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
+    ) -> Proposal:
+        """The rule's answer."""
+        return self.propose(source, kernel, finding, facts)
+
+
+def rewrite(
+    name: str,
+    group: Literal["LDS and reductions", "Memory", "Atomics", "Loops and branches", "Arithmetic", "Advice"],
+    *answers: str,
+    rank: int = 50,
+    approximate: bool | None = None,
+    **flags: bool,
+) -> Callable[[Rewriter], Rule]:
+    """Makes a function a rule; the arguments are those of `Rule`."""
+    return lambda propose: Rule(name, group, propose, answers, rank=rank, approximate=approximate, **flags)
+
+
+@functools.cache
+def rules_of(package: str) -> tuple[Rule, ...]:
+    """The rules in the modules of a package, by their rank, then by name."""
+    modules = [
+        importlib.import_module(f"{package}.{found.name}")
+        for found in pkgutil.iter_modules(importlib.import_module(package).__path__)
+        if not found.ispkg
+    ]
+    values = [value for module in modules for value in vars(module).values()]
+    return tuple(sorted({v for v in values if isinstance(v, Rule)}, key=lambda rule: (rule.rank, rule.name)))
