@@ -5,7 +5,7 @@ Takes a `Project`, gives the reports with their source positions. Nothing is pro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -100,8 +100,9 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
             return raw / "code_objects" / f"{digest}.co"
 
         found = read_sanitizer_run(raw, code_object)
+        faults = tuple(_fault(f, code_object) for f in read_faults(raw))
         if found is None or found.dispatches == 0:
-            raise _nothing_checked(completed, prepared)
+            raise _nothing_checked(completed, prepared, faults)
         found = with_source(found, run.texts.of(lambda: built.narrowed(project).sources))
         return CheckResult(
             argv=built.argv,
@@ -109,7 +110,7 @@ def check_project(project: Project, run: Run | None = None, *, checks: str = "al
             output=shown(completed),
             failure=_failure(completed, config.timeout_s),
             run=found,
-            faults=tuple(_fault(f, code_object) for f in read_faults(raw)),
+            faults=faults,
         )
 
 
@@ -135,10 +136,14 @@ def with_source(found: SanitizerRun, texts: SourceTexts) -> SanitizerRun:
     return replace(found, reports=tuple(kept.values()), checks=shown)
 
 
-def _nothing_checked(completed: Completed, job: ProfilerRun) -> ProgramFailed:
+def _nothing_checked(completed: Completed, job: ProfilerRun, faults: Sequence[KernelFault]) -> ProgramFailed:
     lacks = what_it_lacks(job, completed.text)
     failed = program_failed(completed, job.config.timeout_s, lambda: lacks)
-    if completed.returncode == 0 and not completed.timed_out:
+    refused = [f"the launch of {f.kernel} was refused: {f.message}" for f in faults if f.refused]
+    if refused and not completed.timed_out:
+        failed.message = f"no kernel ran; {'; '.join(dict.fromkeys(refused))}"
+        failed.hint = "HIP returned an error that hipGetLastError() gives behind the launch"
+    elif completed.returncode == 0 and not completed.timed_out:
         failed.hint = "; ".join(filter(None, (lacks, "hipscope checks GPU kernels; look at its arguments")))
     return failed
 

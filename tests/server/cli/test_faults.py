@@ -265,3 +265,16 @@ def test_what_a_program_printed_before_it_is_stopped_is_not_lost(cli: Cli) -> No
     outcome = cli("profile", cli.write(text))
     assert outcome.code == 4
     assert "half way\n" in outcome.stderr
+
+
+def test_check_of_a_program_whose_launch_is_refused_says_why_nothing_ran(cli: Cli) -> None:
+    source = cli.write(
+        HEADER + "int main() { int* p; (void)hipMalloc(&p, 1 << 14); good<<<1, 2048>>>(p); return 0; }\n"
+    )
+    outcome = cli("check", source)
+    assert outcome.code == 4
+    assert (
+        "no kernel ran; the launch of good(int*) was refused: the workgroup has 2048 work-items"
+        in outcome.line
+    )
+    assert "arguments" not in outcome.stderr
