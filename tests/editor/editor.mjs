@@ -38,7 +38,7 @@ const ONLY_LOCAL = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";
 /**
  * Starts an editor on a fresh workspace with fresh user data.
  * `files` maps names in the workspace to their text; `open` is the one to show; `trusted: false` gives
- * Restricted Mode.
+ * Restricted Mode, `trusted: "ask"` the question. `env` is added to the environment.
  */
 export async function startEditor({
   vsix,
@@ -46,6 +46,7 @@ export async function startEditor({
   open,
   settings = {},
   trusted = true,
+  env: added = {},
   viewport = { width: 1400, height: 850 },
 }) {
   const root = await mkdtemp(join(tmpdir(), "hipscope-editor-"));
@@ -58,7 +59,7 @@ export async function startEditor({
     "--extensions-dir",
     join(root, "extensions"),
   ];
-  const env = { ...process.env, EXTENSIONS_GALLERY: NO_GALLERY };
+  const env = { ...process.env, ...added, EXTENSIONS_GALLERY: NO_GALLERY };
   const stops = [() => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })];
   const stop = async () => {
     for (const step of stops.reverse()) await step();
@@ -74,7 +75,11 @@ export async function startEditor({
     });
     const port = await freePort();
     stops.push(
-      await startServer([...directories, ...(trusted ? ["--disable-workspace-trust"] : [])], port, env),
+      await startServer(
+        [...directories, ...(trusted === true ? ["--disable-workspace-trust"] : [])],
+        port,
+        env,
+      ),
     );
     const browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -113,11 +118,11 @@ async function writeSettings(root, scope, settings) {
 }
 
 function trustSettings(trusted) {
-  return trusted
+  return trusted === true
     ? { "security.workspace.trust.enabled": false }
     : {
         "security.workspace.trust.enabled": true,
-        "security.workspace.trust.startupPrompt": "never",
+        "security.workspace.trust.startupPrompt": trusted === "ask" ? "always" : "never",
         "security.workspace.trust.banner": "never",
       };
 }

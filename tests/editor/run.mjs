@@ -1,9 +1,11 @@
 // The main job in a real editor: open a HIP file, profile it, see the marked line, hover it, apply the rewrite.
 // Takes the packaged extension and the installed server; prints a line per check and "N passed, N failed".
+// Arguments name the parts to run, such as `mainJob`; without any all run.
 // HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images/*.png; otherwise pictures go to $OUT or build/editor.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { readFile, readdir, readlink } from "node:fs/promises";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, readdir, readlink, rm } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { startEditor } from "./editor.mjs";
@@ -36,12 +38,13 @@ const SQUIGGLE = ".squiggly-error, .squiggly-warning, .squiggly-info";
 let passed = 0;
 let failed = 0;
 mkdirSync(PICTURES, { recursive: true });
-await mainJob();
-await cancelling();
-await programInCpp();
-await plainCpp();
-await restrictedMode();
-await noServer();
+const PARTS = { mainJob, project, cancelling, programInCpp, plainCpp, restrictedMode, noServer };
+const asked = process.argv.slice(2);
+const wanted = (part) => asked.length === 0 || asked.includes(part.name);
+// Most of the first minute is a download: it goes on beside the others.
+const installing = wanted(firstMinute) ? firstMinute() : undefined;
+for (const part of Object.values(PARTS).filter(wanted)) await part();
+await installing;
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
@@ -95,6 +98,30 @@ async function mainJob() {
         assert.match(await hover.innerText(), /bank conflict/i);
         assert.match(await hover.innerText(), /%/);
         await page.screenshot({ path: join(PICTURES, "editor.png") });
+      },
+    ],
+    [
+      "by keyboard only: the hottest line, its page with remedy and roofline, the instruction that waits, and back",
+      async () => {
+        await goToLine(page, 1);
+        await page.keyboard.press("Control+Alt+h");
+        await page.keyboard.press("h");
+        await untilEqual(() => cursorLine(page), MARKED_LINE);
+        await page.keyboard.press("Control+Alt+h");
+        await page.keyboard.press("e");
+        const tab = page.locator(".tab", { hasText: new RegExp(`Line ${String(MARKED_LINE)} of`) }).first();
+        await tab.waitFor();
+        await untilEqual(async () => /What helps/.test(await renderedText(page)), true);
+        await untilEqual(async () => (await renderedImages(page)) > 0, true);
+        await page.screenshot({ path: join(PICTURES, "explained.png") });
+        await page.keyboard.press("Control+1");
+        await page.keyboard.press("Control+Alt+h");
+        await page.keyboard.press("i");
+        await page.locator(".editor-group-container.active .tab.active", { hasText: /\.s$/ }).waitFor();
+        await page.keyboard.press("Control+Alt+h");
+        await page.keyboard.press("s");
+        await untilEqual(() => cursorLine(page), MARKED_LINE);
+        await command(page, "View: Single Column Editor Layout");
       },
     ],
     [
@@ -207,6 +234,79 @@ async function mainJob() {
   ]);
 }
 
+/** A fresh machine: the extension alone, no server anywhere, no terminal. */
+async function firstMinute() {
+  const home = await mkdtemp(join(tmpdir(), "hipscope-home-"));
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { [EXAMPLE]: SOURCE },
+    open: EXAMPLE,
+    trusted: "ask",
+    env: freshHome(home),
+  });
+  const { page } = editor;
+  let interactions = 0;
+  const click = async (target) => {
+    await target.click();
+    interactions += 1;
+  };
+  await inOrder(editor, [
+    [
+      "a fresh machine is asked for trust, then offers to install the server",
+      async () => {
+        await click(page.locator(".monaco-dialog-box .monaco-button", { hasText: /Yes, I trust/ }));
+        await page.locator(".notification-toast", { hasText: "is not installed" }).first().waitFor();
+        await page.screenshot({ path: join(PICTURES, "install.png") });
+      },
+    ],
+    [
+      "Install makes the extension's own environment and starts the server",
+      async () => {
+        await click(page.locator(".notification-toast .monaco-button", { hasText: /^Install$/ }));
+        const ready = statusItem(page).filter({ hasText: /^\s*hipscope\s*$/ });
+        const failure = page.locator(".notification-toast", { hasText: /Try Again|In a Terminal/ });
+        await ready
+          .locator(".codicon-flame")
+          .or(failure)
+          .first()
+          .waitFor({ timeout: 5 * JOB_TIMEOUT });
+        const [server] = await serversIn(editor.workspace);
+        assert.match(await readlink(`/proc/${server}/exe`), /python/);
+        assert.match(await readFile(`/proc/${server}/cmdline`, "utf8"), /globalStorage.hipscope\.hipscope/);
+      },
+    ],
+    [
+      "a save then shows the finding: five interactions at most, and no terminal",
+      async () => {
+        await click(page.locator(".view-line", { hasText: "__global__" }).first());
+        await page.keyboard.press("Control+s");
+        interactions += 1;
+        await broughtByJob(page, page.locator(SQUIGGLE).first());
+        await goToLine(page, MARKED_LINE);
+        await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+        assert.ok(interactions <= 5, `${interactions} interactions`);
+        assert.equal(await page.locator(".terminal-wrapper").count(), 0);
+      },
+    ],
+  ]);
+  await rm(home, { recursive: true, force: true });
+}
+
+/** A home without anything of hipscope, and a PATH without it; downloads that were kept are taken from there. */
+function freshHome(home) {
+  const folders = (process.env.PATH ?? "")
+    .split(":")
+    .filter((folder) => !existsSync(join(folder, "hipscope")));
+  const kept = process.env.PIP_CACHE_DIR ?? join(homedir(), ".cache/pip");
+  const settings = join(homedir(), ".config/pip/pip.conf");
+  return {
+    HOME: home,
+    PATH: folders.join(":"),
+    PIP_CACHE_DIR: kept,
+    ...(existsSync(settings) && !process.env.PIP_CONFIG_FILE && { PIP_CONFIG_FILE: settings }),
+  };
+}
+
 async function cancelling() {
   const editor = await startEditor({
     vsix: VSIX,
@@ -267,6 +367,72 @@ async function programInCpp() {
   ]);
 }
 
+/** A program of two sources with a Makefile: the question, the input box of arguments, the machine code beside the source. */
+async function project() {
+  const source = SOURCE.replace(
+    "int main() {",
+    "int rounds(const char* word);\n\nint main(int argc, char** argv) {\n  if (argc < 2 || rounds(argv[1]) < 1) return 2;",
+  );
+  const line = source.split("\n").findIndex((text) => text.includes("hipscope: expect bankConflict")) + 1;
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: {
+      Makefile: "smooth: smooth.hip host.cpp\n\thipcc -O3 -o $@ $^\n\nrun: smooth\n\t./smooth 3\n",
+      "host.cpp": "#include <cstdlib>\n\nint rounds(const char* word) { return std::atoi(word); }\n",
+      "smooth.hip": source,
+    },
+    open: "smooth.hip",
+    settings: BY_PATH,
+  });
+  const { page, workspace } = editor;
+  const settings = () => readFile(join(workspace, "hipscope.toml"), "utf8").catch(() => "");
+  await inOrder(editor, [
+    [
+      "the question comes before the first build; Use it writes hipscope.toml and profiles",
+      async () => {
+        await page.locator(".view-line", { hasText: "Smooths" }).first().click();
+        await page.keyboard.press("Control+s");
+        const question = page.locator(".notification-toast", { hasText: "./smooth 3" }).first();
+        await question.waitFor();
+        assert.equal(await settings(), "");
+        await page.screenshot({ path: join(PICTURES, "question.png") });
+        await question.locator(".monaco-button", { hasText: /^Use it$/ }).click();
+        await until(async () => /make/.test(await settings()), "hipscope.toml");
+        await goToLine(page, line);
+        await broughtByJob(page, page.locator(SQUIGGLE).first());
+        await untilEqual(() => linesOf(page, SQUIGGLE), [line]);
+      },
+    ],
+    [
+      "Set This Program's Arguments, typed into the box, writes them into hipscope.toml",
+      async () => {
+        await command(page, "hipscope: Set This Program's Arguments");
+        const input = page.locator(".quick-input-widget input").first();
+        const other = page.locator(".quick-input-list .monaco-list-row", { hasText: "Other arguments" });
+        const box = page.locator(".quick-input-widget", { hasText: "As in a shell" });
+        await other.or(box).first().waitFor();
+        if (await other.isVisible()) await other.click();
+        await box.waitFor();
+        await input.fill("7");
+        await page.keyboard.press("Enter");
+        await until(async () => /\.\/smooth 7/.test(await settings()), "the arguments in hipscope.toml");
+      },
+    ],
+    [
+      "the machine code opens beside the source, and the cursor on one side marks the other",
+      async () => {
+        await goToLine(page, line);
+        await command(page, "hipscope: Show the Kernel's Machine Code Beside");
+        const row = page.locator(".view-line", { hasText: /ds_read/ }).first();
+        await row.waitFor();
+        await page.screenshot({ path: join(PICTURES, "isa.png") });
+        await row.click();
+        await page.locator(".editor-group-container.active .tab.active", { hasText: /\.s$/ }).waitFor();
+      },
+    ],
+  ]);
+}
+
 async function plainCpp() {
   const editor = await startEditor({
     vsix: VSIX,
@@ -317,7 +483,7 @@ async function noServer() {
   });
   await inOrder(editor, [
     [
-      "a server that cannot be started is reported, with what to do",
+      "a setting that names no program is reported, with what to do",
       async () => {
         const message = editor.page.locator(".notification-toast", { hasText: "/nowhere/hipscope" }).first();
         await message.waitFor();
@@ -338,7 +504,7 @@ async function inOrder(editor, checks) {
         console.log(`ok    ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
       } catch (error) {
         failed += 1;
-        const picture = join(PICTURES, "failure.png");
+        const picture = join(PICTURES, `failure-${String(failed)}.png`);
         await editor.page.screenshot({ path: picture });
         console.log(
           `FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n  ${await said(editor.page)}`,
@@ -419,6 +585,31 @@ async function goToLine(page, line) {
   await input.fill(`:${line}`);
   await page.keyboard.press("Enter");
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+/** The line of the cursor, from the status bar. */
+async function cursorLine(page) {
+  const text = await page.locator("#status\\.editor\\.selection").innerText();
+  return Number(/Ln (\d+)/.exec(text)?.[1]);
+}
+
+/** The frames in which the editor draws Markdown. */
+function previews(page) {
+  return page.frames().filter((frame) => /webview|fake\.html/.test(frame.url()));
+}
+
+async function renderedText(page) {
+  const texts = previews(page).map((frame) => frame.locator("body").innerText({ timeout: 1_000 }));
+  return (await Promise.all(texts.map((text) => text.catch(() => "")))).join("\n");
+}
+
+/** Images that were drawn, not merely named. */
+async function renderedImages(page) {
+  const counts = previews(page).map((frame) =>
+    frame.evaluate(() => [...globalThis.document.images].filter((one) => one.naturalWidth > 0).length),
+  );
+  const found = await Promise.all(counts.map((one) => one.catch(() => 0)));
+  return found.reduce((sum, one) => sum + one, 0);
 }
 
 /** Numbers, in the margin, of the lines that have an element of the editor, without repeats. */

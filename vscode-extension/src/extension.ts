@@ -4,14 +4,18 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { isGpuDocument, isGpuWorkspace } from "./gpu";
 import { Kernels } from "./kernels";
 import { Heat } from "./heat";
+import { Installer } from "./install";
 import { Isa } from "./isa";
 import { Keys } from "./keys";
 import { pythonApi } from "./launch";
+import { Pages } from "./pages";
 import { Proposals } from "./proposals";
 import {
   SERVER_BENCH,
   SERVER_CANCEL,
   SERVER_CHECK,
+  SERVER_CHOOSE_BUILD,
+  SERVER_EXPLAIN,
   SERVER_OPEN_PROFILE,
   SERVER_OPTIMIZE,
   SERVER_PROFILE,
@@ -29,9 +33,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const status = new StatusItem((uri, count) => heat.hottest(uri, count));
   const keys = new Keys(context.secrets);
   const proposals = new Proposals();
+  const pages = new Pages();
   const kernels = new Kernels(() => server);
   const isa = new Isa(() => server);
-  const running = (server = new Server(log, status, heat, keys, proposals, () => {
+  const installer = new Installer(context, log);
+  const { version } = context.extension.packageJSON as { readonly version: string };
+  const running = (server = new Server(log, status, heat, keys, proposals, pages, installer, version, () => {
     kernels.refresh();
   }));
   context.subscriptions.push(
@@ -39,9 +46,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     heat,
     status,
     proposals,
+    pages,
     kernels,
     isa,
-    ...registerCommands(running, log, keys, proposals, isa),
+    vscode.commands.registerCommand("hipscope.openPage", (address: string) => pages.open(address)),
+    ...registerCommands(running, log, keys, proposals, isa, heat),
     ...followEditor(running, status),
   );
   await markGpuFile(vscode.window.activeTextEditor);
@@ -73,6 +82,7 @@ function registerCommands(
   keys: Keys,
   proposals: Proposals,
   isa: Isa,
+  heat: Heat,
 ): vscode.Disposable[] {
   const restartIf = async (changed: Promise<boolean>): Promise<void> => {
     if (await changed) await running.restart();
@@ -85,13 +95,25 @@ function registerCommands(
     "hipscope.writeBench": () => runOnServer(running, SERVER_BENCH),
     "hipscope.restore": () => runOnServer(running, SERVER_RESTORE),
     "hipscope.showIsa": () => isa.show(),
+    "hipscope.goToInstruction": () => isa.goToInstruction(),
+    "hipscope.goToSource": () => isa.goToSource(),
+    "hipscope.hottestLine": () => {
+      goToHotLine(heat, "hottest");
+    },
+    "hipscope.nextHotLine": () => {
+      goToHotLine(heat, "next");
+    },
+    "hipscope.explain": () => runOnServer(running, SERVER_EXPLAIN),
     "hipscope.setArguments": () => runOnServer(running, SERVER_SET_ARGUMENTS),
+    "hipscope.chooseBuild": () => runOnServer(running, SERVER_CHOOSE_BUILD),
     "hipscope.acceptProposal": () => proposals.accept(),
     "hipscope.rejectProposal": () => proposals.reject(),
     "hipscope.showEvidence": () => proposals.showEvidence(),
     "hipscope.copyPatch": () => proposals.copyPatch(),
     "hipscope.cancel": () => cancel(running),
     "hipscope.toggleHeat": toggleHeat,
+    "hipscope.installServer": () => running.install(),
+    "hipscope.server.update": () => running.update(),
     "hipscope.restartServer": () => running.restart(),
     "hipscope.storeModelKey": () => restartIf(keys.add()),
     "hipscope.forgetModelKey": () => restartIf(keys.remove()),
@@ -183,6 +205,23 @@ async function cancel(running: Server): Promise<void> {
       command: SERVER_CANCEL,
       arguments: [{}],
     });
+}
+
+/** Puts the cursor on the hottest line of the active file, or on the next hot line below it, beginning again at its end. */
+function goToHotLine(heat: Heat, which: "hottest" | "next"): void {
+  const editor = vscode.window.activeTextEditor;
+  const lines = editor ? heat.hottest(editor.document.uri, Number.MAX_SAFE_INTEGER) : [];
+  const [hottest] = lines;
+  if (!editor || !hottest) {
+    void vscode.window.showInformationMessage("No line of this file is hot in the profile.");
+    return;
+  }
+  const below = lines.map(({ line }) => line).sort((a, b) => a - b);
+  const here = editor.selection.active.line;
+  const line = which === "hottest" ? hottest.line : (below.find((one) => one > here) ?? below[0] ?? 0);
+  const place = new vscode.Position(line, editor.document.lineAt(line).firstNonWhitespaceCharacterIndex);
+  editor.selection = new vscode.Selection(place, place);
+  editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 async function toggleHeat(): Promise<void> {

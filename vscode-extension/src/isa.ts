@@ -14,7 +14,13 @@ interface Shown {
   readonly text: string;
 }
 
-export class Isa implements vscode.TextDocumentContentProvider, vscode.HoverProvider, vscode.Disposable {
+export class Isa
+  implements
+    vscode.TextDocumentContentProvider,
+    vscode.HoverProvider,
+    vscode.DefinitionProvider,
+    vscode.Disposable
+{
   readonly #shown = new Map<string, Shown>();
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
@@ -37,6 +43,7 @@ export class Isa implements vscode.TextDocumentContentProvider, vscode.HoverProv
   readonly #subscriptions = [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     vscode.languages.registerHoverProvider({ scheme: SCHEME }, this),
+    vscode.languages.registerDefinitionProvider({ scheme: SCHEME }, this),
     vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
       this.#follow(textEditor);
     }),
@@ -49,22 +56,62 @@ export class Isa implements vscode.TextDocumentContentProvider, vscode.HoverProv
   constructor(private readonly server: () => Server | undefined) {}
 
   /** Opens the machine code of the kernel at the cursor beside its source. */
-  async show(): Promise<void> {
+  async show(): Promise<vscode.TextEditor | undefined> {
     const editor = vscode.window.activeTextEditor;
     const client = this.server()?.client;
     if (!editor || !client) {
       void vscode.window.showWarningMessage("Open a profiled HIP file first.");
-      return;
+      return undefined;
     }
     const { line, character } = editor.selection.active;
     try {
       const uri = editor.document.uri.toString();
       const listing = await client.sendRequest(isaRequest, { uri, position: { line, character } });
-      await this.#open(listing);
+      const opened = await this.#open(listing);
       this.#follow(editor);
+      return opened;
     } catch (error) {
       void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+      return undefined;
     }
+  }
+
+  /** Puts the cursor on the costliest instruction of the source's line, or of the kernel; Go to Definition leads back. */
+  async goToInstruction(): Promise<void> {
+    const source = vscode.window.activeTextEditor;
+    const opened = await this.show();
+    const listing = opened && this.#shown.get(opened.document.uri.toString())?.listing;
+    if (!source || !opened || !listing) return;
+    const { uri } = source.document;
+    const [own] = instructionLines(listing.instructions, uri, source.selection.active.line);
+    const costliest = [...listing.instructions].sort((a, b) => b.cycles - a.cycles)[0];
+    const line = own ?? (costliest?.index ?? 0) + 1;
+    const selection = new vscode.Range(line, 0, line, 0);
+    await vscode.window.showTextDocument(opened.document, {
+      viewColumn: opened.viewColumn ?? vscode.ViewColumn.Beside,
+      selection,
+    });
+  }
+
+  /** Goes from the instruction at the cursor to its source line, in the editor that shows it. */
+  async goToSource(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const place = editor && this.provideDefinition(editor.document, editor.selection.active);
+    if (!place) return;
+    const shown = vscode.window.visibleTextEditors.find(
+      ({ document }) => document.uri.toString() === place.uri.toString(),
+    );
+    await vscode.window.showTextDocument(place.uri, {
+      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+      selection: place.range,
+    });
+  }
+
+  /** The source line of an instruction. */
+  provideDefinition(document: vscode.TextDocument, position: vscode.Position): vscode.Location | undefined {
+    const one = this.#shown.get(document.uri.toString())?.listing.instructions[position.line - 1];
+    if (!one || one.uri === null || one.line === null) return undefined;
+    return new vscode.Location(vscode.Uri.parse(one.uri), new vscode.Position(one.line, 0));
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
@@ -95,18 +142,19 @@ export class Isa implements vscode.TextDocumentContentProvider, vscode.HoverProv
     vscode.Disposable.from(...this.#subscriptions, this.#changed, this.#other, ...this.#bands).dispose();
   }
 
-  async #open(listing: IsaListing): Promise<void> {
+  async #open(listing: IsaListing): Promise<vscode.TextEditor> {
     const path = `/${listing.kernel.replaceAll(/[^\w<>, ]+/g, "_")}.s`;
     const uri = vscode.Uri.from({ scheme: SCHEME, path, query: listing.mangled });
     this.#shown.set(uri.toString(), { listing, text: asText(listing) });
     this.#changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.window.showTextDocument(document, {
+    const opened = await vscode.window.showTextDocument(document, {
       viewColumn: vscode.ViewColumn.Beside,
       preserveFocus: true,
       preview: true,
     });
     this.#paint();
+    return opened;
   }
 
   /** Marks on the other side what the cursor's line belongs to, and brings its hottest line into view. */

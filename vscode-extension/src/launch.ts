@@ -14,11 +14,20 @@ export interface Launch {
   readonly origin: string;
 }
 
-/** No way to start the server; the message says what to set or install. */
+/** Nothing that has hipscope was found, which *Install* mends. */
+export class NotInstalled extends Error {}
+
+/** A setting names what cannot start; the message says which. */
 export class NoServer extends Error {}
 
-/** `hipscope.serverPath`, else `hipscope.interpreter`, the Python extension's interpreter, `hipscope` on PATH. */
-export async function findServer(folder: vscode.WorkspaceFolder | undefined): Promise<Launch> {
+/**
+ * `hipscope.serverPath`, else `hipscope.interpreter`, the Python extension's interpreter, the folder's `.venv`, `hipscope`
+ * on PATH or where pipx, uv and pip put it, else the extension's `own` environment.
+ */
+export async function findServer(
+  folder: vscode.WorkspaceFolder | undefined,
+  own: () => Promise<Launch | undefined>,
+): Promise<Launch> {
   const settings = vscode.workspace.getConfiguration("hipscope", folder?.uri);
   const serverPath = expand(settings.get("serverPath", ""), folder);
   if (serverPath) {
@@ -37,11 +46,29 @@ export async function findServer(folder: vscode.WorkspaceFolder | undefined): Pr
   const selected = await selectedInterpreter(folder);
   if (selected && (await hasHipscope(selected)))
     return moduleLaunch(selected, "the Python extension's interpreter");
+  const local = folder && join(folder.uri.fsPath, ".venv", "bin", "python");
+  if (local && (await hasHipscope(local))) return moduleLaunch(local, "the folder's .venv");
   const onPath = await findOnPath("hipscope");
   if (onPath) return { command: onPath, args: ["lsp"], origin: "PATH" };
-  throw new NoServer(
-    "The hipscope server was not found. Install it, or set hipscope.interpreter to a Python that has it.",
-  );
+  for (const [program, origin] of usualPlaces())
+    if (await isExecutable(program)) return { command: program, args: ["lsp"], origin };
+  const made = await own();
+  if (made) return made;
+  throw new NotInstalled("hipscope's server is not installed on this machine.");
+}
+
+/** Where pip, pipx and uv put programs of a user, which an editor's PATH often lacks. */
+function usualPlaces(): [string, string][] {
+  const home = homedir();
+  const data = process.env["XDG_DATA_HOME"] ?? join(home, ".local", "share");
+  const pipx = process.env["PIPX_HOME"] ?? join(data, "pipx");
+  const uv = process.env["UV_TOOL_DIR"] ?? join(data, "uv", "tools");
+  return [
+    [join(home, ".local", "bin", "hipscope"), "~/.local/bin"],
+    [join(pipx, "venvs", "hipscope", "bin", "hipscope"), "pipx"],
+    [join(home, ".local", "pipx", "venvs", "hipscope", "bin", "hipscope"), "pipx"],
+    [join(uv, "hipscope", "bin", "hipscope"), "uv"],
+  ];
 }
 
 /** The Python extension's documented environment API, as far as it is used here. */
@@ -75,7 +102,7 @@ async function selectedInterpreter(folder: vscode.WorkspaceFolder | undefined): 
 }
 
 /** `-P`: the server runs in the user's folder, and a `json.py` there must not be taken for Python's own. */
-function moduleLaunch(interpreter: string, origin: string): Launch {
+export function moduleLaunch(interpreter: string, origin: string): Launch {
   return { command: interpreter, args: ["-P", "-m", "hipscope.server", "lsp"], origin };
 }
 
@@ -94,7 +121,7 @@ function expand(path: string, folder: vscode.WorkspaceFolder | undefined): strin
   return home.trim().replaceAll("${workspaceFolder}", folder?.uri.fsPath ?? "");
 }
 
-async function findOnPath(program: string): Promise<string | undefined> {
+export async function findOnPath(program: string): Promise<string | undefined> {
   const names = process.platform === "win32" ? [`${program}.exe`] : [program];
   for (const directory of (process.env["PATH"] ?? "").split(delimiter).filter(isAbsolute)) {
     for (const name of names) {
@@ -104,7 +131,7 @@ async function findOnPath(program: string): Promise<string | undefined> {
   return undefined;
 }
 
-async function isExecutable(path: string): Promise<boolean> {
+export async function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(
     () => true,
     () => false,

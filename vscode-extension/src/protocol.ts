@@ -15,6 +15,8 @@ export const SERVER_CANCEL = "hipscope.server.cancel";
 export const SERVER_APPLY = "hipscope.server.apply";
 export const SERVER_DISCARD = "hipscope.server.discard";
 export const SERVER_SET_ARGUMENTS = "hipscope.server.setArguments";
+export const SERVER_EXPLAIN = "hipscope.server.explain";
+export const SERVER_CHOOSE_BUILD = "hipscope.server.chooseBuild";
 
 /** Initialization option that turns on the notifications below. */
 export const EXTENSION_MARK = "hipscopeExtension";
@@ -65,6 +67,23 @@ export interface ProgramArguments {
 export const argumentsRequest = new RequestType<SetArgumentsParams, ProgramArguments, void>(
   "hipscope/arguments",
 );
+
+/** A page to show rendered: a text, or the file of an address. */
+export interface PageParams {
+  readonly title: string;
+  readonly uri: string | null;
+  readonly markdown: string | null;
+}
+
+export const pageNotification = new NotificationType<PageParams>("hipscope/page");
+
+/** A command that the user has asked for: to run where it is seen, or to copy. */
+export interface CommandParams {
+  readonly command: string;
+  readonly how: "run" | "copy";
+}
+
+export const commandNotification = new NotificationType<CommandParams>("hipscope/command");
 
 /** The server has edited a file of settings, which counts when it is saved. */
 export const saveNotification = new NotificationType<SetArgumentsParams>("hipscope/save");

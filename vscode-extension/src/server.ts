@@ -4,20 +4,25 @@ import { DidChangeConfigurationNotification, LanguageClient, State } from "vscod
 import type { LanguageClientOptions } from "vscode-languageclient/node";
 import { askForArguments } from "./arguments";
 import type { Heat } from "./heat";
+import type { Installer } from "./install";
 import { Jobs } from "./jobs";
 import type { Keys } from "./keys";
-import { findServer, NoServer } from "./launch";
+import { findServer, NoServer, NotInstalled } from "./launch";
 import type { Launch } from "./launch";
+import type { Pages } from "./pages";
 import type { Proposals } from "./proposals";
 import {
+  commandNotification,
   EXTENSION_MARK,
   heatNotification,
+  pageNotification,
   proposalNotification,
   saveNotification,
   setArgumentsNotification,
   statusNotification,
 } from "./protocol";
 import type { StatusItem } from "./status";
+import { runInTerminal } from "./terminal";
 
 /** Documents that the server gets. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
 export const DOCUMENTS = [
@@ -30,6 +35,8 @@ export const DOCUMENTS = [
 export class Server {
   readonly jobs = new Jobs(() => this.#client);
   #client: LanguageClient | undefined;
+  #launch: Launch | undefined;
+  #offered = false;
   /** Starts and stops run one after the other, in the order they were asked for. */
   #queue: Promise<void> = Promise.resolve();
 
@@ -39,6 +46,9 @@ export class Server {
     private readonly heat: Heat,
     private readonly keys: Keys,
     private readonly proposals: Proposals,
+    private readonly pages: Pages,
+    private readonly installer: Installer,
+    private readonly version: string,
     private readonly profileChanged: () => void,
   ) {}
 
@@ -64,6 +74,28 @@ export class Server {
     return this.#enqueue(() => this.#stop());
   }
 
+  /** Makes the extension's own environment for the server, and starts it from there. */
+  install(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#stop();
+      this.status.set({ state: "starting", message: "installing the server" });
+      if (await this.installer.install()) await this.#start();
+      else this.status.set({ state: "missing" });
+    });
+  }
+
+  /** Puts the extension's version of the server in place of the one that is used; installs it where there is none. */
+  async update(): Promise<void> {
+    const launch = this.#launch;
+    if (launch === undefined) return this.install();
+    return this.#enqueue(async () => {
+      await this.#stop();
+      this.status.set({ state: "starting", message: "updating the server" });
+      await this.installer.update(launch);
+      await this.#start();
+    });
+  }
+
   /** Tells the server that settings changed; it asks for those it wants, by file. */
   async settingsChanged(): Promise<void> {
     if (this.#client?.state !== State.Running) return;
@@ -86,20 +118,20 @@ export class Server {
     }
     this.status.set({ state: "starting" });
     try {
-      const launch = await findServer(vscode.workspace.workspaceFolders?.[0]);
+      this.#launch = undefined;
+      const launch = await findServer(vscode.workspace.workspaceFolders?.[0], () => this.installer.own());
+      this.#launch = launch;
       this.log.info(`server: ${[launch.command, ...launch.args].join(" ")} (from ${launch.origin})`);
       this.#client = this.#createClient(launch, { ...process.env, ...(await this.keys.environment()) });
       await this.#client.start();
+      void this.#offerUpdate();
     } catch (error) {
       this.#client = undefined;
       const message = error instanceof Error ? error.message : String(error);
+      const known = error instanceof NoServer || error instanceof NotInstalled;
       this.log.error(message);
-      this.status.set(
-        error instanceof NoServer ? { state: "missing", message } : { state: "stopped", message },
-      );
-      void this.#explain(
-        error instanceof NoServer ? message : `The hipscope server did not start: ${message}`,
-      );
+      this.status.set({ state: known ? "missing" : "stopped", message });
+      void this.#explain(known ? message : `The hipscope server did not start: ${message}`, error);
     }
   }
 
@@ -122,6 +154,7 @@ export class Server {
       traceOutputChannel: this.log,
       initializationOptions: { [EXTENSION_MARK]: true, settings: currentSettings() },
       middleware: this.jobs.middleware,
+      markdown: { isTrusted: { enabledCommands: ["hipscope.openPage"] } },
     };
     const executable = {
       command: launch.command,
@@ -140,8 +173,15 @@ export class Server {
     client.onNotification(proposalNotification, (proposal) => {
       void this.proposals.show(proposal);
     });
+    client.onNotification(pageNotification, (page) => {
+      void this.pages.show(page);
+    });
     client.onNotification(setArgumentsNotification, ({ uri }) => {
       void askForArguments(client, uri);
+    });
+    client.onNotification(commandNotification, ({ command, how }) => {
+      if (how === "run") runInTerminal(command);
+      else void vscode.env.clipboard.writeText(command);
     });
     client.onNotification(saveNotification, async ({ uri }) => {
       await (await vscode.workspace.openTextDocument(vscode.Uri.parse(uri))).save();
@@ -163,17 +203,31 @@ export class Server {
     }
   }
 
-  async #explain(message: string): Promise<void> {
-    const actions = {
+  /** Offers the server of this extension where an older one runs; once in a session. */
+  async #offerUpdate(): Promise<void> {
+    const found = this.#client?.initializeResult?.serverInfo?.version;
+    if (found === undefined || found === this.version || this.#offered) return;
+    this.#offered = true;
+    const update = "Update";
+    const message = `hipscope's server is ${found}, this extension is made for ${this.version}.`;
+    if ((await vscode.window.showInformationMessage(message, update)) === update) await this.update();
+  }
+
+  async #explain(message: string, error: unknown): Promise<void> {
+    const repairs = {
+      Install: ["hipscope.installServer"],
       "Open Settings": ["workbench.action.openSettings", "hipscope.interpreter"],
-      "How to Install": ["workbench.action.openWalkthrough", "hipscope.hipscope#start"],
+      "Restart Server": ["hipscope.restartServer"],
       "Show Log": ["hipscope.showLog"],
     } as const;
-    const chosen = await vscode.window.showErrorMessage(
-      message,
-      ...(Object.keys(actions) as (keyof typeof actions)[]),
-    );
-    if (chosen) await vscode.commands.executeCommand(...(actions[chosen] as readonly [string, ...string[]]));
+    const titles: (keyof typeof repairs)[] =
+      error instanceof NotInstalled
+        ? ["Install", "Open Settings"]
+        : error instanceof NoServer
+          ? ["Open Settings", "Install", "Show Log"]
+          : ["Restart Server", "Show Log"];
+    const chosen = await vscode.window.showErrorMessage(message, ...titles);
+    if (chosen) await vscode.commands.executeCommand(...(repairs[chosen] as readonly [string, ...string[]]));
   }
 }
 

@@ -94,7 +94,11 @@ const faces: Readonly<Record<Condition["state"], { text: string; says: string; c
     says: "the server is not running",
     click: "hipscope.restartServer",
   },
-  missing: { text: "$(warning) hipscope", says: "the server was not found", click: "hipscope.restartServer" },
+  missing: {
+    text: "$(warning) hipscope",
+    says: "the server is not installed; click to install it",
+    click: "hipscope.installServer",
+  },
   untrusted: {
     text: "$(shield) hipscope",
     says: "off until this folder is trusted, because profiling runs its code",
