@@ -18,14 +18,13 @@ from hipscope.server.features import (
     execute_command,
     hover,
     inlay_hint,
-    isa,
     lifecycle,
     proposals,
     restore,
-    symbols,
     watched_files,
 )
 from hipscope.server.features.settings_file import document as settings_file
+from hipscope.server.features.views import explain, isa, pages, symbols
 from hipscope.server.session.language_server import HipServer
 
 FEATURES = (
@@ -37,7 +36,9 @@ FEATURES = (
     inlay_hint,
     code_action,
     execute_command,
+    explain,
     isa,
+    pages,
     proposals,
     restore,
     settings_file,

@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import byte_range
 from hipscope.server.edit.workspace_edit import plain_edit
-from hipscope.server.features.commands import CHECK, OPTIMIZE
+from hipscope.server.features.commands import CHECK, EXPLAIN, OPTIMIZE
 from hipscope.server.features.diagnostics import NOTE_SOURCE, SOURCE
 from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
@@ -96,11 +96,24 @@ def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContex
                         _diagnostics(context.diagnostics, finding.formula, now - 1, end - 1),
                     )
                 )
+        actions += explanations(marks, uri, first, last)
     if _wanted(lsp.CodeActionKind.RefactorRewrite, context.only):
         for kernel in kernels_around(marks, first, last):
             title = f"Optimize kernel {marks.report.short_name(kernel)}"
             actions.append(_action(title, lsp.CodeActionKind.RefactorRewrite, uri, kernel, None, []))
     return actions
+
+
+def explanations(marks: Marks, uri: str, first: int, last: int) -> list[lsp.CodeAction]:
+    """To read why the costliest of some lines takes its time."""
+    hot = [(max(row.share for _, row in rows), at) for at, _, rows in marks.hot_lines_of(first, last)]
+    if not hot:
+        return []
+    line = max(hot)[1]
+    title = f"Explain line {line}"
+    arguments = {"uri": uri, "position": {"line": line - 1, "character": 0}}
+    command = lsp.Command(title=title, command=EXPLAIN, arguments=[arguments])
+    return [lsp.CodeAction(title=title, kind=lsp.CodeActionKind.QuickFix, command=command)]
 
 
 def kernels_around(marks: Marks, first: int, last: int) -> list[Kernel]:

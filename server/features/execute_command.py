@@ -18,6 +18,7 @@ from hipscope.server.features.commands import (
     BENCH,
     CANCEL,
     CHECK,
+    CHOOSE_BUILD,
     DISCARD,
     OPEN_PROFILE,
     OPTIMIZE,
@@ -27,20 +28,20 @@ from hipscope.server.features.commands import (
 from hipscope.server.features.commands.arguments import (
     ask_for_arguments,
     describe_arguments,
-    offer_arguments,
     read_arguments,
     set_arguments,
 )
 from hipscope.server.features.commands.bench import write_bench
-from hipscope.server.features.commands.build_choice import ask_about_build
 from hipscope.server.features.commands.cancel import cancel
 from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.open_profile import open_profile
 from hipscope.server.features.commands.optimize import optimize
-from hipscope.server.features.commands.profile import profile
+from hipscope.server.features.commands.profile import choose_again, profile
 from hipscope.server.features.commands.proposal import apply_proposal, discard
+from hipscope.server.features.commands.repairs import offer_repairs
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.jobs.jobs import run_worker
+from hipscope.server.jobs.messages import JobError
 from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import Answer, job_request, needed_key
 from hipscope.server.session.proposals import PendingRewrite
@@ -99,14 +100,14 @@ def register(server: HipServer) -> None:
         request = job_request(ls, "builds", needed_key(ls, uri), uri)
         return dict(await run_worker(request, lambda _message, _share: None))
 
-    async def offer(key: Path, message: str) -> None:
-        await offer_arguments(server, key, message, show_project)
+    async def offer(key: Path, message: str, failure: JobError) -> None:
+        await offer_repairs(server, key, message, failure, show_project)
 
-    async def ask(key: Path, settings: str) -> None:
-        await ask_about_build(server, key, settings, show_project)
+    server.offer_repairs = offer
 
-    server.offer_arguments = offer
-    server.ask_about_build = ask
+    @server.command(CHOOSE_BUILD)
+    async def choose_build_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return await _answered(ls, choose_again(ls, _uri(ls, arguments), show_project))
 
     @server.command(OPEN_PROFILE)
     async def open_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:

@@ -10,8 +10,11 @@ from lsprotocol import types as lsp
 from hipscope.server.edit.positions import Encoding, code_range, units
 from hipscope.server.features.settings_file.document import hover as of_settings
 from hipscope.server.features.settings_file.document import is_settings
-from hipscope.server.render.blocks import Block, to_markdown, to_plain
+from hipscope.server.pictures.roofline import roofline_drawing
+from hipscope.server.render.blocks import Block, Table, to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel, explain_line
+from hipscope.server.render.formula_pages import rendered_links
+from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
 
@@ -28,28 +31,41 @@ def register(server: HipServer) -> None:
             return of_settings(text, params.position) if text is not None else None
         marks = ls.marks(params.text_document.uri)
         formats = ls.can("text_document", "hover", "content_format") or [lsp.MarkupKind.Markdown]
-        return build(marks, params.position, formats[0], ls.encoding) if marks else None
+        if marks is None:
+            return None
+        return build(marks, params.position, formats[0], ls.encoding, extension=ls.has_extension)
 
 
-def build(marks: Marks, position: lsp.Position, kind: lsp.MarkupKind, encoding: Encoding) -> lsp.Hover | None:
-    """The hover at a position: of the kernel whose name stands there, else of the line, else None."""
+def build(
+    marks: Marks,
+    position: lsp.Position,
+    kind: lsp.MarkupKind,
+    encoding: Encoding,
+    *,
+    extension: bool = False,
+) -> lsp.Hover | None:
+    """The hover at a position: of the kernel whose name stands there, else of the line, else None.
+
+    Our `extension` draws images, and opens pages by its own command.
+    """
     lines = marks.current_lines
     if position.line >= len(lines):
         return None
     line = lines[position.line]
-    if (found := _kernel_at(marks, line, position, encoding)) is not None:
-        return _hover(*found, kind)
+    if (found := _kernel_at(marks, line, position, encoding, images=extension)) is not None:
+        return _hover(*found, kind, extension=extension)
     number = position.line + 1
     rows = next((rows for _, _, rows in marks.hot_lines_of(number, number)), [])
     findings = [f for f in marks.report.findings_in(marks.file) if marks.lines.to_new(f.line) == number]
     told = [f for f in marks.report.told_in(marks.file) if marks.lines.to_new(f.line) == number]
     if not rows and not findings:
         return None
-    return _hover(explain_line(marks, rows, findings, told), code_range(line, position.line, encoding), kind)
+    blocks = explain_line(marks, rows, findings, told)
+    return _hover(blocks, code_range(line, position.line, encoding), kind, extension=extension)
 
 
 def _kernel_at(
-    marks: Marks, line: str, position: lsp.Position, encoding: Encoding
+    marks: Marks, line: str, position: lsp.Position, encoding: Encoding, *, images: bool
 ) -> tuple[list[Block], lsp.Range] | None:
     for word in _WORD.finditer(line):
         start, end = units(line[: word.start()], encoding), units(line[: word.end()], encoding)
@@ -61,12 +77,23 @@ def _kernel_at(
                 start=lsp.Position(line=position.line, character=start),
                 end=lsp.Position(line=position.line, character=end),
             )
-            return [b for k in kernels for b in explain_kernel(marks.report, k, marks.is_stale(k))], span
+            return [b for k in kernels for b in _of_kernel(marks, k, images=images)], span
     return None
 
 
-def _hover(blocks: Sequence[Block], span: lsp.Range, kind: lsp.MarkupKind) -> lsp.Hover:
+def _of_kernel(marks: Marks, kernel: Kernel, *, images: bool) -> list[Block]:
+    """What is said of a kernel, with its place under the roofs behind its numbers."""
+    blocks = explain_kernel(marks.report, kernel, marks.is_stale(kernel))
+    if (drawing := roofline_drawing(marks.report, kernel, image=images)) is not None:
+        place = next((n for n, block in enumerate(blocks) if isinstance(block, Table)), 0)
+        blocks.insert(place + 1, drawing)
+    return blocks
+
+
+def _hover(blocks: Sequence[Block], span: lsp.Range, kind: lsp.MarkupKind, *, extension: bool) -> lsp.Hover:
     markdown = kind == lsp.MarkupKind.Markdown
     text = to_markdown(blocks) if markdown else to_plain(blocks)
+    if markdown and extension:
+        text = rendered_links(text)
     kind = lsp.MarkupKind.Markdown if markdown else lsp.MarkupKind.PlainText
     return lsp.Hover(contents=lsp.MarkupContent(kind=kind, value=text), range=span)

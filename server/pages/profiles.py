@@ -12,7 +12,7 @@ from typing import Any
 
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.pages.isa_listing import isa_listings
-from hipscope.server.pages.roofline_picture import roofline_picture
+from hipscope.server.pictures.roofline_picture import roofline_picture
 from hipscope.server.render.explain import (
     bound_words,
     evidence_values,

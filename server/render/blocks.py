@@ -1,6 +1,6 @@
 """Short structured text, written once and shown as Markdown or as plain text.
 
-A document is a list of headings, paragraphs and tables. Paragraphs may use `code` and **bold**, nothing else.
+A document is a list of headings, paragraphs, tables and drawings. Paragraphs may use `code` and **bold**, nothing else.
 What comes from a program or a tool (names, messages) goes through `literal`.
 """
 
@@ -27,7 +27,16 @@ class Table:
     right: frozenset[int] = frozenset()
 
 
-Block = Heading | Table | str
+@dataclass(frozen=True)
+class Drawing:
+    """Lines of characters that keep their columns; `image` is the same as an address, where images are drawn."""
+
+    title: str
+    lines: tuple[str, ...]
+    image: str | None = None
+
+
+Block = Heading | Table | Drawing | str
 
 _CODE_OR_MARK = re.compile(r"`[^`\n]+`|[\\`*_\[\]<>~&#]")
 _ESCAPED_OR_MARKUP = re.compile(r"\\([\\`*_\[\]<>~&#])|\*\*|`")
@@ -54,6 +63,9 @@ def _markdown(block: Block) -> str:
         return f"**{block.text}**"
     if isinstance(block, str):
         return block
+    if isinstance(block, Drawing):
+        shown = f"![{block.title}]({block.image})" if block.image else ""
+        return shown or "\n".join(["```text", *block.lines, "```"])
     ruler = ["--:" if n in block.right else ":--" for n in range(len(block.header))]
     rows = [block.header, ruler, *block.rows]
     return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows)
@@ -64,6 +76,8 @@ def _plain(block: Block) -> str:
         return _bare(block.text)
     if isinstance(block, str):
         return _bare(block)
+    if isinstance(block, Drawing):
+        return "\n".join(block.lines)
     rows = [
         [_bare(c) for c in row] for row in ([block.header] if any(block.header) else []) + list(block.rows)
     ]

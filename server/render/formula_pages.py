@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from pygls.uris import from_fs_path
+
+OPEN_PAGE = "hipscope.openPage"
+"""The command of our extension that opens the page of an address."""
+_PAGE_LINK = re.compile(r"\]\((file:[^)\s]+\.md(?:#[\w-]+)?)\)")
 
 
 @cache
@@ -17,6 +24,16 @@ def formula_page(formula: str) -> str | None:
         return from_fs_path(str(page)) or None
     site = _site()
     return f"{site}/docs/formulas/{formula}.md" if site else None
+
+
+def rendered_links(markdown: str) -> str:
+    """A text whose links to pages are our extension's command, which opens them rendered."""
+    return _PAGE_LINK.sub(lambda m: f"](command:{OPEN_PAGE}?{quote(json.dumps([m[1]]))})", markdown)
+
+
+def doc_page(name: str) -> Path | None:
+    """The file of a page, such as `metrics.md`; None when it is not here."""
+    return next((folder / name for folder in _folders() if (folder / name).is_file()), None)
 
 
 def pages() -> tuple[str, ...]:
@@ -33,11 +50,15 @@ def page_text(formula: str) -> str | None:
 @cache
 def _files() -> Mapping[str, Path]:
     """The pages by formula: those of this checkout, else of the installed package."""
-    here = Path(__file__).resolve().parent
-    for folder in (here.parents[1] / "docs" / "formulas", here / "formulas"):
-        if found := {page.stem: page for page in folder.glob("*.md") if page.stem != "README"}:
+    for folder in _folders():
+        if found := {p.stem: p for p in (folder / "formulas").glob("*.md") if p.stem != "README"}:
             return found
     return {}
+
+
+def _folders() -> tuple[Path, ...]:
+    here = Path(__file__).resolve().parent
+    return here.parents[1] / "docs", here / "docs"
 
 
 def _site() -> str | None:

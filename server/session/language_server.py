@@ -23,6 +23,7 @@ from hipscope.analysis.system.file_digests import file_digest
 from hipscope.server.edit.positions import Encoding, digest
 from hipscope.server.edit.workspace_edit import EditSide
 from hipscope.server.jobs.jobs import Jobs, Spare
+from hipscope.server.jobs.messages import JobError
 from hipscope.server.reports.schema.profile import Inputs
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.folder_watch import FolderWatch
@@ -53,8 +54,8 @@ class FilesNow:
         return digest(text)
 
 
-async def _offer_nothing(_key: Path, _message: str) -> None:
-    """What is done about a program that wants arguments, or settings, before a feature says what."""
+async def _offer_nothing(_key: Path, _message: str, _failure: JobError) -> None:
+    """What is done about a failed job before a feature says what."""
 
 
 async def _ignore(_files: Set[str]) -> None:
@@ -82,8 +83,8 @@ class HipServer(LanguageServer):
         self.watched: frozenset[str] = frozenset()
         self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
         self.when_files_change: Callable[[Set[str]], Coroutine[Any, Any, None]] = _ignore
-        self.offer_arguments: Callable[[Path, str], Coroutine[Any, Any, None]] = _offer_nothing
-        self.ask_about_build: Callable[[Path, str], Coroutine[Any, Any, None]] = _offer_nothing
+        self.offer_repairs: Callable[[Path, str, JobError], Coroutine[Any, Any, None]] = _offer_nothing
+        self.asked_builds: set[Path] = set()
         self.over_stdio = False
         self.initialization_options: dict[str, Any] = {}
         # Keys for language models from the editor's secret store. Taken out of the environment, so that no child
@@ -237,6 +238,19 @@ class HipServer(LanguageServer):
     ) -> None:
         """Log an internal error; the request that failed shows the user a message."""
         self.log(f"{source.__name__}: {error}")
+
+
+async def show_file(ls: HipServer, file: Path, line: int = 0) -> bool:
+    """Have the client open a file at a line, counted from 0; False where it opens none."""
+    support = ls.can("window", "show_document")
+    if support is None or not support.support:
+        return False
+    place = lsp.Position(line=line, character=0)
+    params = lsp.ShowDocumentParams(
+        uri=ls.uri(str(file)), take_focus=True, selection=lsp.Range(start=place, end=place)
+    )
+    await ls.window_show_document_async(params)
+    return True
 
 
 def set_aside_what_stays() -> None:

@@ -190,10 +190,7 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
     if details.output:
         ls.log(f"{line}\n{details.output}")
     if asked or (not problems and known.told != line):
-        if details.failure == "ProgramFailed":
-            tell_program_failed(ls, key, line, details.output, lacks_files=details.lacks_files)
-        else:
-            ls.tell(line, lsp.MessageType.Error)
+        tell_failed(ls, key, line, details)
         known.told = line
     return {"status": "failed", "message": details.message, "hint": details.hint}
 
@@ -206,24 +203,19 @@ def reason_first(message: str, hint: str | None) -> str:
     return f"{line}: {place['path']}" if place is not None else line
 
 
-def tell_program_failed(
-    ls: HipServer, key: Path, line: str, output: str, *, lacks_files: bool = False
-) -> None:
-    """Tell how a program ended with what it printed last, which often is its usage, and offer to set arguments.
-
-    `lacks_files`: other arguments would not help, so none are asked for.
-    """
-    printed = [text.strip()[:_LONGEST_SHOWN] for text in output.splitlines() if text.strip()][-_LINES_SHOWN:]
-    message = "\n".join([line, *printed])
-    if lacks_files:
-        ls.tell(message, lsp.MessageType.Error)
-    elif ls.can_ask:
-        ls.in_background(ls.offer_arguments(key, message))
-    else:
-        ls.tell(
-            f"{message}\nArguments: a line `// hipscope: run ARGUMENTS` in the source, or `run` in hipscope.toml.",
-            lsp.MessageType.Error,
-        )
+def tell_failed(ls: HipServer, key: Path, line: str, failure: JobError) -> None:
+    """Tell of a failed job, with buttons that mend it; of a program with what it printed last, often its usage."""
+    message = line
+    if failure.failure == "ProgramFailed":
+        # A program names itself by where it lies: in our cache.
+        output = re.sub(rf"{re.escape(str(cache_directory()))}/\S*/", "", failure.output)
+        printed = [text.strip()[:_LONGEST_SHOWN] for text in output.splitlines() if text.strip()]
+        message = "\n".join([line, *printed[-_LINES_SHOWN:]])
+        if not ls.can_ask and not failure.lacks_files:
+            message += (
+                "\nArguments: a line `// hipscope: run ARGUMENTS` in the source, or `run` in hipscope.toml."
+            )
+    ls.in_background(ls.offer_repairs(key, message, failure))
 
 
 def _sentence(answer: Answer) -> str:

@@ -3,7 +3,8 @@
 `// cost SHARE REASON` gives a line its cost, `// find FORMULA` a finding, `// note CODE` a note
 without a run. `// worker: sleep` starts a child and waits,
 `// worker: stubborn` also ignores SIGTERM, `// worker: fail` reports a compiler error on that line, `// worker: crash`
-dies, `// worker: usage` fails as a program that wants arguments, `// worker: lacks` as one that lacks a file,
+dies, `// worker: compiler` and `disk` fail as a machine without a compiler or room does,
+`// worker: usage` fails as a program that wants arguments, `// worker: lacks` as one that lacks a file,
 `// makes ARGUMENTS` has a Makefile run it so, `// isa` keeps machine code,
 `// adopts` has one build it, unless it is to be built alone,
 `// worker: until FILE` waits for that file, `// worker: refuse` optimizes to nothing, `// worker: ask`
@@ -36,6 +37,20 @@ OPENS = (
     "import sys, threading; from hipscope.server.jobs.worker import answer; "
     "(lambda line: sys.exit(answer(line, sys.stdout, threading.Event())))"
 )
+FAILURES: dict[str, Object] = {
+    "compiler": {
+        "message": "no compiler for AMD GPUs found; missing: clang-19, lld-19",
+        "hint": "run: sudo apt-get install -y clang-19 lld-19",
+        "exit_code": 3,
+        "failure": "MissingTool",
+    },
+    "disk": {
+        "message": "cannot write: No space left on device",
+        "hint": "free some space, or set XDG_CACHE_HOME and TMPDIR to directories that have some",
+        "exit_code": 2,
+        "failure": "CannotWrite",
+    },
+}
 LONGEST = 300  # seconds that anything here waits: no test takes as long
 
 
@@ -95,17 +110,8 @@ def main() -> None:
                 lacks_files=order == "lacks",
             )
             return
-        if order == "fail":
-            place = {
-                "file": file,
-                "line": number,
-                "column": 1,
-                "severity": "error",
-                "message": "expected ';'",
-            }
-            emit(
-                "error", message=f"{file}:{number}: expected ';'", hint=None, exit_code=4, diagnostics=[place]
-            )
+        if (failed := failure_of(order, file, number)) is not None:
+            emit("error", **failed)
             return
     kinds = {"profile": profile, "check": check}
     kind = kinds.get(request["kind"])
@@ -117,6 +123,14 @@ def main() -> None:
     if "// worker: strip" in text:
         del report["kernels"][0]["lines"]
     emit("result", report=report)
+
+
+def failure_of(order: str, file: str, number: int) -> Object | None:
+    if order != "fail":
+        return FAILURES.get(order)
+    place = {"file": file, "line": number, "column": 1, "severity": "error", "message": "expected ';'"}
+    message = f"{file}:{number}: expected ';'"
+    return {"message": message, "hint": None, "exit_code": 4, "diagnostics": [place]}
 
 
 def asked(request: Object) -> Object:

@@ -28,6 +28,7 @@ PROFILE, OPTIMIZE, CHECK, RESTORE, CANCEL = (
     f"hipscope.server.{c}" for c in ("profile", "optimize", "check", "restore", "cancel")
 )
 APPLY, DISCARD = "hipscope.server.apply", "hipscope.server.discard"
+CHOOSE_BUILD = "hipscope.server.chooseBuild"
 CACHE = tempfile.TemporaryDirectory(prefix="hipscope-test-")
 STATE = f"{CACHE.name}/state"
 COMMAND = [sys.executable, "-m", "hipscope.server", "lsp"]
@@ -63,6 +64,7 @@ class Editor(LanguageClient):
         self.custom: list[tuple[str, Any]] = []
         self.initialized_in = 0.0
         self.questions: list[str] = []
+        self.offered: list[tuple[str, list[str]]] = []
         self.answer: str | None = None
         self.answers: list[str] = []
         self.applies = False
@@ -141,6 +143,7 @@ def make_client() -> Editor:
     @editor.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)  # type: ignore[untyped-decorator]
     def show_message_request(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
         editor.questions.append(params.message)
+        editor.offered.append((params.message, [a.title for a in params.actions or ()]))
         answer = editor.answers.pop(0) if editor.answers else editor.answer
         return next((a for a in params.actions or () if a.title == answer), None)
 
@@ -170,6 +173,8 @@ def make_client() -> Editor:
         "hipscope/setArguments",
         "hipscope/proposal",
         "hipscope/save",
+        "hipscope/command",
+        "hipscope/page",
     ):
 
         @editor.feature(method)  # type: ignore[untyped-decorator]

@@ -7,14 +7,12 @@ A source gets a line `// hipscope: run ...`, a project with a `build` another `r
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import shlex
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -23,11 +21,12 @@ from hipscope.analysis.build_files.spoken import run_line
 from hipscope.server.edit.positions import Encoding, byte_range
 from hipscope.server.edit.workspace_edit import plain_edit
 from hipscope.server.features.commands.profile import profile
+from hipscope.server.features.commands.settings_edit import setting_change
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.reports.report_reader import read_builds
 from hipscope.server.reports.schema.fields import RecordMismatch
 from hipscope.server.session.known_profiles import SOURCES, toml_settings
-from hipscope.server.session.language_server import HipServer
+from hipscope.server.session.language_server import HipServer, show_file
 from hipscope.server.session.project_job import Answer, Show, job_request, needed_key
 from hipscope.server.session.run_arguments import namer_of_arguments
 
@@ -92,12 +91,6 @@ async def set_arguments(ls: HipServer, uri: str, arguments: Sequence[str], show:
     return {"status": "done", "applied": True, "message": message, "uri": file_uri}
 
 
-async def offer_arguments(ls: HipServer, key: Path, message: str, show: Show) -> None:
-    """Say how a program ended that may want arguments, with a button that sets them."""
-    if await _chosen(ls, message, [SET_ACTION], lsp.MessageType.Error) == SET_ACTION:
-        await ask_for_arguments(ls, ls.uri(str(key)), show)
-
-
 async def ask_for_arguments(ls: HipServer, uri: str, show: Show) -> Answer:
     """Let the user say the arguments: in our extension's input box, else among those of the build files.
 
@@ -126,18 +119,11 @@ async def _place_to_write(ls: HipServer, key: Path, uri: str, show: Show) -> Ans
     file = key if key.suffix in SOURCES else key / "hipscope.toml"
     if key.suffix in SOURCES and run_line(ls.text(str(file)) or "") is None:
         answer = await set_arguments(ls, uri, _arguments_now(ls, key, "setting"), show)
-    support = ls.can("window", "show_document")
-    if support is None or not support.support:
-        ls.tell(f"hipscope: write the arguments of {key.name} behind `run` in {file.name}, then save.")
-        return answer
     text = ls.text(str(file)) or ""
     found = run_line(text)
     start = found.said.start if found is not None else m.start() if (m := _RUN_KEY.search(text)) else 0
-    place = lsp.Position(line=text.count("\n", 0, start), character=0)
-    params = lsp.ShowDocumentParams(
-        uri=ls.uri(str(file)), take_focus=True, selection=lsp.Range(start=place, end=place)
-    )
-    await ls.window_show_document_async(params)
+    if not await show_file(ls, file, text.count("\n", 0, start)):
+        ls.tell(f"hipscope: write the arguments of {key.name} behind `run` in {file.name}, then save.")
     return answer
 
 
@@ -202,18 +188,11 @@ def _toml_change(text: str, arguments: Sequence[str], encoding: Encoding) -> lsp
     """Another `run` in the text of a `hipscope.toml`; None where that would change anything else."""
     from hipscope.analysis.toolchain.run_command import with_arguments
 
-    found = _RUN_KEY.search(text)
     try:
-        before: dict[str, Any] = tomllib.loads(text)
-        assert found is not None
-        run = with_arguments(str(before["run"]), arguments)
-        changed = f"{text[: found.start()]}run = {json.dumps(run, ensure_ascii=False)}{text[found.end() :]}"
-        if tomllib.loads(changed) != {**before, "run": run}:
-            return None
-    except (AssertionError, KeyError, ValueError):
+        run = with_arguments(str(tomllib.loads(text)["run"]), arguments)
+    except (KeyError, ValueError):
         return None
-    new = f"run = {json.dumps(run, ensure_ascii=False)}"
-    return lsp.TextEdit(_range(text, found.start(), found.end(), encoding), new)
+    return setting_change(text, "run", run, encoding)
 
 
 async def _profile_with(ls: HipServer, uri: str, file: str, arguments: tuple[str, ...], show: Show) -> None:

@@ -1,81 +1,94 @@
-"""One question instead of a `hipscope.toml`: a program that does not build alone was built as its build files say.
+"""One question instead of a `hipscope.toml`, before the first build of a folder whose build files make the program.
 
 *Use it* writes these settings by `workspace/applyEdit`, so Undo takes them back; *Edit* does so and leaves them to be
-changed; *Only this file* compiles the source alone from then on. Asked once for each folder.
+changed; *Only this file* compiles the source alone from then on. Asked once for each folder, and again by
+`hipscope.server.chooseBuild`. For who does not answer the source is built alone, else as the build files say.
 """
 
 from __future__ import annotations
 
 import asyncio
-import tomllib
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from hipscope.server.features.commands.profile import profile
+from hipscope.server.features.commands.settings_edit import saved, write_new
+from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
+from hipscope.server.reports.report_reader import read_builds
+from hipscope.server.reports.schema.builds import ProposedBuild
+from hipscope.server.reports.schema.fields import RecordMismatch
 from hipscope.server.session.build_choices import BuildChoice, choice_of, keep_choice
-from hipscope.server.session.language_server import HipServer
-from hipscope.server.session.project_job import Show
+from hipscope.server.session.known_profiles import SOURCES, settings_files
+from hipscope.server.session.language_server import HipServer, show_file
+from hipscope.server.session.permission import may_run
+from hipscope.server.session.project_job import job_request
 
 CHOICES: dict[str, BuildChoice] = {"Use it": "use", "Edit": "edit", "Only this file": "alone"}
 _LABEL = "hipscope: how the program is built and run"
+WHEN_SAVED = "save hipscope.toml to build and profile with it"
 
 
-async def ask_about_build(ls: HipServer, key: Path, settings: str, show: Show) -> None:
-    """Ask what to do about the settings that a source was built with, unless the folder has been asked about."""
+async def settle_build(ls: HipServer, key: Path, uri: str, *, asked: bool) -> bool:
+    """Ask how a source is built that has not been asked about, where its build files say so. Whether to go on now.
+
+    False where settings were written that count, and are profiled with, when the user saves them.
+    """
     folder = key.parent
-    file = folder / "hipscope.toml"
-    if choice_of(folder) is not None or file.exists() or not ls.can_ask:
-        return
-    keep_choice(folder, "none")  # of two programs in it, one asks
-    said = tomllib.loads(settings)
+    if key.suffix not in SOURCES or choice_of(folder) is not None or folder in ls.asked_builds:
+        return True
+    if not ls.can_ask or (folder / "hipscope.toml").exists() or not _has_build_files(folder):
+        return True
+    if not await may_run(ls, key, asked=asked):
+        return True  # the job says so
+    ls.asked_builds.add(folder)
+    try:
+        return await choose_build(ls, key, uri)
+    finally:
+        ls.asked_builds.discard(folder)
+
+
+async def choose_build(ls: HipServer, key: Path, uri: str) -> bool:
+    """Ask how a source is built, asked before or not; whether it can be profiled now."""
+    build = await _proposed(ls, key, uri)
+    if build is None:
+        return True
+    keep_choice(key.parent, "none")  # of two programs in it, one asks
     question = lsp.ShowMessageRequestParams(
         type=lsp.MessageType.Info,
-        message=f"hipscope: {key.name} does not build alone. Builds with `{said['build']}`, runs `{said['run']}`.",
+        message=f"hipscope: {key.name} builds with `{build.build}` and runs `{build.run}`, as {build.origin} says.",
         actions=[lsp.MessageActionItem(title=title) for title in CHOICES],
     )
-    chosen = await ls.window_show_message_request_async(question)
+    # Shielded: the client may still answer after the command was cancelled.
+    chosen = await asyncio.shield(asyncio.ensure_future(ls.window_show_message_request_async(question)))
     choice = CHOICES.get(chosen.title) if chosen is not None else None
     if choice is None:
-        return
-    keep_choice(folder, choice)
-    if choice == "alone":
-        await profile(ls, ls.uri(str(key)), show, asked=True)
-    elif await _write(ls, file, settings):
-        await _saved_or_shown(ls, ls.uri(str(file)), choice)
+        return True
+    keep_choice(key.parent, choice)
+    file = key.parent / "hipscope.toml"
+    if choice == "alone" or not await write_new(ls, file, build.settings, _LABEL):
+        return True
+    ls.store.fail(
+        str(key), (), map(str, settings_files(key, ls.folders()))
+    )  # a save of them begins the profile
+    ls.status("idle", WHEN_SAVED)
+    if choice == "edit":
+        await show_file(ls, file)
+        return False
+    return await saved(ls, file, bool)
 
 
-async def _write(ls: HipServer, file: Path, settings: str) -> bool:
-    """Have the editor make the file; whether it did."""
-    uri = ls.uri(str(file))
-    start = lsp.Position(0, 0)
-    insert = lsp.TextEdit(lsp.Range(start, start), settings)
-    operations = ls.can("workspace", "workspace_edit", "resource_operations") or ()
-    if ls.edit_side().document_changes and lsp.ResourceOperationKind.Create in operations:
-        document = lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=None)
-        edit = lsp.WorkspaceEdit(
-            document_changes=[
-                lsp.CreateFile(uri=uri, options=lsp.CreateFileOptions(ignore_if_exists=True)),
-                lsp.TextDocumentEdit(text_document=document, edits=[insert]),
-            ]
-        )
-    else:
-        edit = lsp.WorkspaceEdit(changes={uri: [insert]})
-    params = lsp.ApplyWorkspaceEditParams(edit=edit, label=_LABEL)
-    # Shielded: the client may still answer after the job was cancelled.
-    reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
-    if not reply.applied:
-        why = reply.failure_reason or "no reason given"
-        ls.tell(f"hipscope: the editor refused to write {file.name}: {why}.", lsp.MessageType.Warning)
-    return bool(reply.applied)
+def _has_build_files(folder: Path) -> bool:
+    from hipscope.analysis.build_files.proposal import build_files
+
+    return bool(build_files(folder))
 
 
-async def _saved_or_shown(ls: HipServer, uri: str, choice: BuildChoice) -> None:
-    """Settings count when they are saved: our extension does that; others, and who wants to edit, see the file."""
-    if choice == "use" and ls.has_extension:
-        ls.protocol.notify("hipscope/save", {"uri": uri})
-        return
-    support = ls.can("window", "show_document")
-    if support is not None and support.support:
-        await ls.window_show_document_async(lsp.ShowDocumentParams(uri=uri, take_focus=True))
-    ls.tell("hipscope: save hipscope.toml to build and profile with it.")
+async def _proposed(ls: HipServer, key: Path, uri: str) -> ProposedBuild | None:
+    """The build that make or CMake gives the source first; None where there is none, or they cannot be asked."""
+    ls.status("profiling", "asking the build files")
+    try:
+        data = await run_worker(job_request(ls, "builds", key, uri), lambda _message, _share: None)
+        found = read_builds(data).builds
+    except (JobFailed, JobStopped, RecordMismatch):
+        return None
+    return next((one for one in found[:1] if one.build is not None and one.settings), None)

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types as lsp
-
+from hipscope.server.features.commands.build_choice import WHEN_SAVED, choose_build, settle_build
 from hipscope.server.features.commands.inspect import keep_inspected
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
+from hipscope.server.jobs.messages import JobError
 from hipscope.server.reports.report_reader import read_report
-from hipscope.server.session.build_choices import choice_of
-from hipscope.server.session.language_server import HipServer, disk_text, set_aside_what_stays
+from hipscope.server.session.language_server import (
+    HipServer,
+    disk_text,
+    set_aside_what_stays,
+    show_file,
+)
 from hipscope.server.session.progress import progress_bar
 from hipscope.server.session.project_job import (
     PREPARING,
@@ -23,7 +27,7 @@ from hipscope.server.session.project_job import (
     job_request,
     needed_key,
     run_job,
-    tell_program_failed,
+    tell_failed,
     turns_folder,
     worker_report,
 )
@@ -32,6 +36,9 @@ from hipscope.server.session.saved_reports import save_report
 
 async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer:
     """Build and profile the project of a document and `show` the result. `asked`: the user waits for this one."""
+    key = needed_key(ls, uri)
+    if not await settle_build(ls, key, uri, asked=asked):
+        return {"status": "asked", "message": WHEN_SAVED}
     key = needed_key(ls, uri)
 
     async def work() -> Answer:
@@ -51,14 +58,9 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
         set_aside_what_stays()
         if (why := report.failure()) is not None:
             line = f"hipscope: {why}. What was recorded until then is shown."
-            if report.program.exit_code:
-                tell_program_failed(ls, key, line, report.program.output)
-            else:
-                ls.tell(line, lsp.MessageType.Warning)
-        settings = report.program.build_settings
-        if settings and ls.can_ask and choice_of(key.parent) is None:
-            ls.in_background(ls.ask_about_build(key, settings))
-        elif report.program.build_note is not None:
+            failed = "ProgramFailed" if report.program.exit_code else "Stopped"
+            tell_failed(ls, key, line, JobError(why, 4, failure=failed, output=report.program.output))
+        if report.program.build_note is not None and not ls.can_ask:
             ls.tell_once(f"hipscope: {key.name}: {report.program.build_note}.")
         if report.source_note:
             ls.log(f"hipscope: {report.source_note}")
@@ -79,6 +81,18 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
     if answer.get("findings") and ls.jobs.idle:
         ls.in_background(_prepare(ls, key, uri))
     return answer
+
+
+async def choose_again(ls: HipServer, uri: str, show: Show) -> Answer:
+    """Ask anew how a document's program is built, and profile it so; settings that say it are shown instead."""
+    key = needed_key(ls, uri)
+    settings = key / "hipscope.toml"
+    if key.is_dir() and settings.is_file():
+        await show_file(ls, settings)
+        return {"status": "done", "message": f"{settings.name} says how it is built"}
+    if not await choose_build(ls, key, uri):
+        return {"status": "asked", "message": WHEN_SAVED}
+    return await profile(ls, uri, show, asked=True)
 
 
 async def _prepare(ls: HipServer, key: Path, uri: str) -> None:

@@ -1,53 +1,92 @@
-"""A program that does not build alone: one question, whose answer writes the settings or is kept."""
+"""A folder whose build files make the program: one question before the first build, whose answer is kept."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from lsprotocol import types as lsp
 
 from tests.server.features.commands.test_arguments import other_client
-from tests.server.lsp_editor import PROFILE, PROGRAM, Editor, end_session, until
+from tests.server.lsp_editor import CHOOSE_BUILD, PROFILE, PROGRAM, Editor, end_session, until
 
-ADOPTED = PROGRAM + "// adopts\n"
+MADE = PROGRAM + "// makes 64\n"
+ADOPTED = MADE + "// adopts\n"
 SETTINGS = 'build = "make"\nrun = "./main 64"\n'
+QUESTION = "hipscope: transpose.hip builds with `make` and runs `./main 64`, as Makefile says."
 
 
-async def test_use_it_writes_the_settings_as_an_edit_and_the_question_comes_once(client: Editor) -> None:
+def in_a_project(client: Editor, text: str) -> Path:
+    """The document in a folder with a Makefile; its settings, which are not there yet."""
+    client.path.with_name("Makefile").touch()
+    client.open(text)
+    return client.path.with_name("hipscope.toml")
+
+
+async def test_the_question_comes_before_the_first_build_and_once(client: Editor) -> None:
     client.answer = "Use it"
-    client.open(ADOPTED)
-    await client.run(PROFILE)
+    settings = in_a_project(client, MADE)
+    profiled = asyncio.ensure_future(client.run(PROFILE))
     await until(lambda: [p for m, p in client.custom if m == "hipscope/save"])
-    assert client.questions == [
-        "hipscope: transpose.hip does not build alone. Builds with `make`, runs `./main 64`."
-    ]
+    assert client.questions == [QUESTION]
+    assert not any("building" in text for text in client.progress_texts)
     create, change = client.edits[0].edit.document_changes or ()
     assert isinstance(create, lsp.CreateFile)
     assert isinstance(change, lsp.TextDocumentEdit)
-    assert create.uri == change.text_document.uri == client.path.with_name("hipscope.toml").as_uri()
+    assert create.uri == change.text_document.uri == settings.as_uri()
     assert [e.new_text for e in change.edits if not isinstance(e, lsp.SnippetTextEdit)] == [SETTINGS]
+    settings.write_text(SETTINGS)
+    assert (await profiled)["status"] == "done"
     await client.run(PROFILE)
     assert len(client.questions) == 1
 
 
-async def test_only_this_file_builds_it_alone_from_then_on(client: Editor) -> None:
-    client.answer = "Only this file"
-    client.open(ADOPTED)
-    await client.run(PROFILE)
-    await until(lambda: any("kernels.h is not there" in m.message for m in client.messages))
-    assert (await client.run(PROFILE))["status"] == "failed"
+async def test_who_does_not_answer_gets_the_build_that_works(client: Editor) -> None:
+    in_a_project(client, ADOPTED)
+    assert (await client.run(PROFILE))["status"] == "done"
+    assert (await client.run(PROFILE))["status"] == "done"
     assert (len(client.questions), client.edits) == (1, [])
+
+
+async def test_only_this_file_builds_it_alone_and_has_a_way_back(client: Editor) -> None:
+    client.answer = "Only this file"
+    in_a_project(client, ADOPTED)
+    assert (await client.run(PROFILE))["status"] == "failed"
+    assert (await client.run(PROFILE))["status"] == "failed"
+    assert (len(client.questions), client.edits) == (1 + 2, [])
+    assert "kernels.h is not there" in client.questions[1]
+    client.answers = ["Choose How to Build", "No answer"]
+    assert (await client.run(PROFILE))["status"] == "failed"
+    await until(lambda: client.marks)
+    assert client.questions[-1] == QUESTION
+
+
+async def test_a_folder_without_build_files_is_asked_nothing(client: Editor) -> None:
+    client.open(MADE)
+    assert (await client.run(PROFILE))["status"] == "done"
+    assert client.questions == []
+
+
+async def test_the_question_can_be_asked_for(client: Editor) -> None:
+    in_a_project(client, MADE)
+    client.answer = "Only this file"
+    await client.run(PROFILE)
+    client.answer = "Edit"
+    assert (await client.run(CHOOSE_BUILD))["status"] == "asked"
+    assert len(client.edits) == 1
 
 
 @pytest.mark.parametrize("name", ["eglot_1.9", "neovim_0.7"])
 async def test_a_client_is_asked_only_when_it_shows_questions(tmp_path: Path, name: str) -> None:
     client = await other_client(tmp_path, name, apply="directly")
     client.answer = "Use it"
-    client.open(ADOPTED)
-    await client.run(PROFILE)
+    settings = in_a_project(client, ADOPTED)
+    answer = await client.run(PROFILE)
     if name.startswith("eglot"):
         await until(lambda: any("built with `make`" in m.message for m in client.messages))
-        assert (client.questions, client.edits) == ([], [])
+        assert (answer["status"], client.questions, client.edits) == ("done", [], [])
     else:
         await until(lambda: any("save hipscope.toml" in m.message for m in client.messages))
-        assert len(client.edits) == 1
+        assert (answer["status"], len(client.edits)) == ("asked", 1)
+        client.change_on_disk(settings, SETTINGS)
+        await until(lambda: client.marks)
     await end_session(client)

@@ -14,15 +14,15 @@ from hipscope.server.reports.schema.profile import Device, Kernel
 
 WIDTH, HEIGHT = 720, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 150, 16, 44
-_LEVELS = {"lds": "LDS", "l1": "L1", "l2": "L2", "mall": "Infinity Cache", "hbm": "memory"}
+LEVELS = {"lds": "LDS", "l1": "L1", "l2": "L2", "mall": "Infinity Cache", "hbm": "memory"}
 _NO_TOPS = ("issue", "valu", "sparse")  # instructions, and what only half of the operations reach
 _LABEL = 14  # pixels between two labels
 
 
 def roofline_picture(device: Device, kernels: Sequence[tuple[str, str, Kernel]]) -> dict[str, Any] | None:
     """What is drawn, in pixels; None where neither a roof nor a point is known. `kernels`: id, short name, kernel."""
-    slopes = _slopes(device)
-    tops = _tops(device)
+    slopes = slopes_of(device)
+    tops = tops_of(device)
     points = [
         (name, short, kernel)
         for name, short, kernel in kernels
@@ -80,10 +80,10 @@ class _Plane:
         return round(HEIGHT - _BOTTOM - part * (HEIGHT - _TOP - _BOTTOM), 1)
 
 
-def _slopes(device: Device) -> dict[str, float]:
+def slopes_of(device: Device) -> dict[str, float]:
     """The roofs of memory: bytes per second by level."""
     found = {
-        n: device.ceilings[n].per_s for n in _LEVELS if n in device.ceilings and device.ceilings[n].per_s > 0
+        n: device.ceilings[n].per_s for n in LEVELS if n in device.ceilings and device.ceilings[n].per_s > 0
     }
     if "hbm" not in found and device.hbm_bytes_per_s:
         found["hbm"] = device.hbm_bytes_per_s
@@ -92,12 +92,12 @@ def _slopes(device: Device) -> dict[str, float]:
     return found
 
 
-def _tops(device: Device) -> dict[str, float]:
+def tops_of(device: Device) -> dict[str, float]:
     """The peaks of arithmetic: operations per second by unit and data type."""
     found = {
         name: ceiling.per_s
         for name, ceiling in device.ceilings.items()
-        if name not in _LEVELS and not name.startswith(_NO_TOPS) and ceiling.per_s > 0
+        if name not in LEVELS and not name.startswith(_NO_TOPS) and ceiling.per_s > 0
     }
     if "vector_f32" not in found and device.flops_fp32:
         found["vector_f32"] = device.flops_fp32
@@ -114,7 +114,7 @@ def _drawn_slopes(
         start = max(low_x, low_y / per_s)
         drawn.append(
             {
-                "name": _LEVELS[name],
+                "name": LEVELS[name],
                 "key": name,
                 "per_s": per_s,
                 "words": rate(per_s, "B/s"),

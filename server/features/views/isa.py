@@ -63,6 +63,13 @@ def listing(ls: HipServer, asked: Mapping[str, Any]) -> IsaListing:
     return _listed(ls, marks, kernel, found)
 
 
+def listed_of(ls: HipServer, uri: str, kernel: Kernel) -> IsaListing | None:
+    """The machine code of a profiled kernel of a document; None where none was kept."""
+    marks, key = ls.marks(uri), ls.store.owner(path_of(uri) or "")
+    found = load_isa(Path(key), marks.report.inputs, kernel.mangled) if marks and key else None
+    return _listed(ls, marks, kernel, found) if marks and found and found.instructions else None
+
+
 async def show_isa(ls: HipServer, found: IsaListing) -> dict[str, Any]:
     """Open the machine code as a file of assembler, for a client that draws none itself."""
     text = isa_text(found)

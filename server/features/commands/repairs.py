@@ -1,0 +1,135 @@
+"""What mends a failed job, as buttons of the message that tells of it.
+
+Takes the failure, gives the buttons by what failed; each leads to the place or does the thing. A client that shows no
+questions gets the message alone, which says in words what to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from hipscope.analysis.system.places import place_of
+from hipscope.server.features.commands.arguments import SET_ACTION, ask_for_arguments
+from hipscope.server.features.commands.bench import write_bench
+from hipscope.server.features.commands.check import check
+from hipscope.server.features.commands.profile import choose_again, profile
+from hipscope.server.features.commands.settings_edit import edit_setting
+from hipscope.server.jobs.messages import JobError
+from hipscope.server.session.build_choices import choice_of
+from hipscope.server.session.known_profiles import SOURCES
+from hipscope.server.session.language_server import HipServer, show_file
+from hipscope.server.session.project_job import Show
+
+CHOOSE_ACTION = "Choose How to Build"
+INSTALL_ACTION, COPY_ACTION = "Install in a Terminal", "Copy the Command"
+BENCH_ACTION, CHECK_ACTION = "Write a Bench", "Check for Defects"
+PLACE_ACTION, SETTINGS_ACTION = "Go to the Error", "Open hipscope.toml"
+NAME_ACTION = "Go to the Name of the File"
+LONGER_ACTION, AGAIN_ACTION, EMPTY_ACTION = "Allow It More Time", "Profile Again", "Empty the Cache"
+
+Repair = Callable[[], Coroutine[Any, Any, object]]
+_INSTALLS = re.compile(r"\b(?:run: )?((?:sudo )?apt-get install [^()]+)")
+_LIMIT = re.compile(r"\b((?:build_)?timeout_s)\b")
+_IN_SETTINGS = re.compile(r"(?P<path>/[^\n]*?hipscope\.toml)(?::(?P<line>\d+))?:")
+_STOPPED_AFTER = re.compile(r"\b(\d+(?:\.\d+)?) s\b")
+_KERNEL = re.compile(r"__global__[^;{(]*?\b(\w+)\s*\(")
+
+
+async def offer_repairs(ls: HipServer, key: Path, message: str, failure: JobError, show: Show) -> None:
+    """Tell of a failure, with a button for each thing that mends it, and do what is chosen."""
+    found = dict(_repairs(ls, key, failure, show)) if ls.can_ask else {}
+    if not found:
+        ls.tell(message, lsp.MessageType.Error)
+        return
+    actions = [lsp.MessageActionItem(title=title) for title in found]
+    params = lsp.ShowMessageRequestParams(type=lsp.MessageType.Error, message=message, actions=actions)
+    chosen = await ls.window_show_message_request_async(params)
+    if chosen is not None and chosen.title in found:
+        await found[chosen.title]()
+
+
+def _repairs(ls: HipServer, key: Path, failure: JobError, show: Show) -> Iterator[tuple[str, Repair]]:
+    uri = ls.uri(str(key))
+    said = f"{failure.message} {failure.hint or ''}"
+    if key.suffix in SOURCES and choice_of(key.parent) == "alone":
+        yield CHOOSE_ACTION, lambda: choose_again(ls, uri, show)
+    if (
+        place := next((d for d in failure.diagnostics if d.file and d.severity == "error"), None)
+    ) is not None:
+        yield PLACE_ACTION, lambda: show_file(ls, Path(place.file), max(0, place.line - 1))
+    if ls.has_extension and (command := _INSTALLS.search(said)) is not None:
+        yield INSTALL_ACTION, lambda: _hand_over(ls, command[1], "run")
+        yield COPY_ACTION, lambda: _hand_over(ls, command[1], "copy")
+    if (settings := _IN_SETTINGS.search(said)) is not None:
+        line = int(settings["line"] or 1) - 1
+        yield SETTINGS_ACTION, lambda: show_file(ls, Path(settings["path"]), line)
+    elif (limit := _LIMIT.search(said)) is not None:
+        yield LONGER_ACTION, lambda: _allow_longer(ls, key, limit[1], said, show)
+    elif "in hipscope.toml" in said and (home := place_of(key, "hipscope.toml").holder) is not None:
+        yield SETTINGS_ACTION, lambda: show_file(ls, home / "hipscope.toml")
+    yield from _of_the_program(ls, key, failure, show)
+    if failure.failure == "NotAProgram" and (kernel := _KERNEL.search(ls.text(str(key)) or "")) is not None:
+        yield BENCH_ACTION, lambda: write_bench(ls, uri, kernel[1])
+    if failure.failure == "CannotWrite":
+        yield EMPTY_ACTION, lambda: _empty_cache(ls)
+    if failure.failure in ("", "CannotWrite") and place is None:
+        yield AGAIN_ACTION, lambda: profile(ls, uri, show, asked=True)
+
+
+def _of_the_program(ls: HipServer, key: Path, failure: JobError, show: Show) -> Iterator[tuple[str, Repair]]:
+    """What helps a program that ran and failed."""
+    if failure.failure != "ProgramFailed" or _LIMIT.search(failure.hint or ""):
+        return
+    uri = ls.uri(str(key))
+    settings = (key if key.is_dir() else key.parent) / "hipscope.toml"
+    if not failure.lacks_files:
+        yield SET_ACTION, lambda: ask_for_arguments(ls, uri, show)
+    elif (named := _named_in(ls, key, failure.hint or "")) is not None:
+        yield NAME_ACTION, lambda: show_file(ls, *named)
+    if failure.lacks_files and settings.is_file():
+        yield SETTINGS_ACTION, lambda: show_file(ls, settings)
+    if re.search(r"\bSIG[A-Z]+\b|\bfault", failure.message):
+        yield CHECK_ACTION, lambda: check(ls, uri, show)
+
+
+def _named_in(ls: HipServer, key: Path, hint: str) -> tuple[Path, int] | None:
+    """Where a source of the program names a file that the hint says is not there; its line counts from 0."""
+    names = re.split(r"[,;]\s*", hint.partition("not there: ")[2])
+    sources = [key] if key.suffix in SOURCES else sorted(p for p in key.iterdir() if p.suffix in SOURCES)
+    for file in sources:
+        lines = (ls.text(str(file)) or "").splitlines()
+        for number, line in enumerate(lines):
+            if any(name and Path(name).name in line for name in names):
+                return file, number
+    return None
+
+
+async def _hand_over(ls: HipServer, command: str, how: str) -> None:
+    """Have our extension run or copy a command: the server has neither a terminal nor a clipboard."""
+    ls.protocol.notify("hipscope/command", {"command": command.strip(), "how": how})
+
+
+async def _allow_longer(ls: HipServer, key: Path, limit: str, said: str, show: Show) -> None:
+    """Write four times the limit that was too short, and profile with it."""
+    seconds = max((float(number) for number in _STOPPED_AFTER.findall(said)), default=120.0)
+    folder = key if key.is_dir() else key.parent
+    if await edit_setting(ls, folder / "hipscope.toml", limit, 4 * seconds):
+        await profile(ls, ls.uri(str(key)), show, asked=True)
+
+
+async def _empty_cache(ls: HipServer) -> None:
+    from hipscope.analysis.system.cache_use import clear_unused_cache
+    from hipscope.analysis.system.directories import cache_directory
+
+    removed = await asyncio.to_thread(clear_unused_cache, cache_directory())
+    if removed is None:
+        ls.tell("hipscope: the cache is in use; it is emptied before the next command that finds it unused.")
+        return
+    freed = sum(entry.size for entry in removed)
+    ls.tell(f"hipscope: the cache is empty, {freed / 1e6:.0f} MB are free again.")

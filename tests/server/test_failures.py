@@ -1,0 +1,172 @@
+"""Each failure that a user meets: what and why in words of the user's own files, and the button that mends it.
+
+The first rows are real failures of the real worker; what a test cannot break on a machine, the fake worker says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.server.lsp_editor import (
+    COMMAND,
+    ENVIRONMENT,
+    PROFILE,
+    PROGRAM,
+    STATE,
+    Editor,
+    end_session,
+    make_client,
+    start,
+    until,
+)
+
+SECONDS = 120.0
+KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { p[threadIdx.x] = 1; }\n"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What is opened and profiled, what the message says, and the buttons that it has."""
+
+    text: str
+    says: tuple[str, ...]
+    buttons: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def main(body: str) -> str:
+    return f"#include <cstdio>\n{KERNEL}int main(int argc, char** argv) {{\n{body}\n}}\n"
+
+
+REAL = {
+    "syntax error": Failure(
+        KERNEL.replace("= 1;", "= 1") + "int main() { return 0; }\n", ("expected ';'",), ("Go to the Error",)
+    ),
+    "bad settings": Failure(
+        main("return 0;"),
+        ("timout_s", "timeout_s"),
+        ("Open hipscope.toml",),
+        {"hipscope.toml": "timout_s = 3\n"},
+    ),
+    "a compiler that is not there": Failure(
+        main("return 0;"),
+        ("/nowhere/clang++", "hipscope.toml"),
+        ("Open hipscope.toml",),
+        {"hipscope.toml": '[toolchain]\nclang = "/nowhere/clang++"\n'},
+    ),
+    "no main": Failure(KERNEL, ("no `main` function",), ("Write a Bench",)),
+    "needs arguments": Failure(
+        main('  if (argc < 2) { printf("usage: %s N\\n", argv[0]); return 1; }'),
+        ("exit code 1", "usage: "),
+        ("Set arguments...",),
+    ),
+    "missing data": Failure(
+        main('  if (!fopen("data/input.bin", "rb")) { puts("cannot read it"); return 3; }'),
+        ("exit code 3", "data/input.bin"),
+        ("Go to the Name of the File",),
+    ),
+    "time limit": Failure(
+        main("  for (volatile int i = 0;; i = 0) {}"),
+        ("1 s", "timeout_s"),
+        ("Allow It More Time",),
+        {"hipscope.toml": "timeout_s = 1\n"},
+    ),
+}
+SAID = {
+    "no compiler": Failure(
+        PROGRAM + "// worker: compiler\n",
+        ("no compiler for AMD GPUs", "clang-19, lld-19", "apt-get install"),
+        ("Install in a Terminal", "Copy the Command"),
+    ),
+    "disk full": Failure(
+        PROGRAM + "// worker: disk\n", ("No space left on device",), ("Empty the Cache", "Profile Again")
+    ),
+    "the worker is killed": Failure(
+        PROGRAM + "// worker: crash\n", ("the worker ended early",), ("Profile Again",)
+    ),
+}
+
+
+@pytest.fixture
+async def real(tmp_path: Path) -> AsyncIterator[Editor]:
+    """VS Code's client with the server as it is installed."""
+    client = make_client()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": STATE}
+    environment.pop("HIPSCOPE_WORKER", None)
+    await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    await start(client, "vscode_1.139", folder, hipscopeExtension=True, profileOnSave=False)
+    yield client
+    await end_session(client)
+
+
+async def told(client: Editor, failure: Failure) -> None:
+    """Profile what fails; the message has all that it has to say, and nothing of ours."""
+    for name, text in failure.files.items():
+        client.path.with_name(name).write_text(text)
+    client.open(failure.text)
+    answer = await asyncio.wait_for(client.run(PROFILE), SECONDS)
+    await until(lambda: client.offered)
+    message, buttons = client.offered[-1]
+    assert [words for words in failure.says if words not in message] == []
+    assert set(failure.buttons) <= set(buttons)
+    assert answer["status"] == "failed" or answer["failure"]
+    assert "_Z" not in message
+    assert "/cache/" not in message
+    assert "hipscope-test-" not in message
+
+
+@pytest.mark.parametrize("failure", REAL.values(), ids=REAL)
+async def test_a_failure_is_told_with_its_reason_and_the_button_that_mends_it(
+    real: Editor, failure: Failure
+) -> None:
+    await told(real, failure)
+
+
+@pytest.mark.parametrize("failure", SAID.values(), ids=SAID)
+async def test_so_is_one_of_the_machine(client: Editor, failure: Failure) -> None:
+    await told(client, failure)
+
+
+async def test_the_command_of_the_package_manager_is_handed_to_the_editor(client: Editor) -> None:
+    client.answers = ["Install in a Terminal"]
+    client.open(PROGRAM + "// worker: compiler\n")
+    await client.run(PROFILE)
+    (given,) = await until(lambda: [p for m, p in client.custom if m == "hipscope/command"])
+    assert given == {"command": "sudo apt-get install -y clang-19 lld-19", "how": "run"}
+
+
+async def test_the_button_opens_the_place_of_the_error(client: Editor) -> None:
+    client.answers = ["Go to the Error"]
+    client.open(PROGRAM.replace("// find", "// worker: fail\n// find"))
+    await client.run(PROFILE)
+    (shown,) = await until(lambda: client.shown_documents)
+    assert shown.selection is not None
+    assert (shown.uri, shown.selection.start.line) == (client.uri, 3)
+
+
+async def test_more_time_is_written_into_the_settings(real: Editor) -> None:
+    await told(real, REAL["time limit"])
+    real.answers = ["Allow It More Time"]
+    await real.run(PROFILE)
+    change = (await until(lambda: real.edits))[0].edit.document_changes[0]
+    assert [e.new_text for e in change.edits] == ["timeout_s = 4.0"]
+
+
+async def test_a_client_without_questions_is_told_in_words(tmp_path: Path) -> None:
+    client = make_client()
+    await client.start_io(*COMMAND, env=ENVIRONMENT)
+    await start(client, "eglot_1.9", tmp_path, waitsForCommands=True)
+    client.open(PROGRAM + "// worker: compiler\n")
+    await client.run(PROFILE)
+    await until(lambda: any("apt-get install" in m.message for m in client.messages))
+    assert client.questions == []
+    await end_session(client)
