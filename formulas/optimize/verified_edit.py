@@ -1,6 +1,6 @@
 """The only way a user's file is changed: a verified edit, applied to exactly the text it was verified against.
 
-Takes an edit, gives the file with it, all or nothing. The original is kept under `.hipscope/backup/`, to be put back.
+Takes an edit, gives the file with it, all or nothing. The original is kept in the state directory, to be put back.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hipscope.analysis.errors import HipscopeError, UsageError
+from hipscope.analysis.system.directories import state_directory
 from hipscope.analysis.system.file_exchange import replace_text
 
 _PART = ".part-"
@@ -127,13 +128,14 @@ def _exchange(changes: Sequence[tuple[Path, bytes, bytes]], why: str, advice: st
     done: list[tuple[Path, bytes, bytes]] = []
     try:
         for path, was, text in changes:
-            if not replace_text(path, was, text, _part(path)):
-                raise UsageError(f"{path}: {why}", advice)
+            with _part_beside(path) as part:
+                if not replace_text(path, was, text, part):
+                    raise UsageError(f"{path}: {why}", advice)
             done.append((path, was, text))
     except (OSError, UsageError):
         for path, was, text in reversed(done):
-            with contextlib.suppress(OSError):
-                replace_text(path, text, was, _part(path))
+            with contextlib.suppress(OSError), _part_beside(path) as part:
+                replace_text(path, text, was, part)
         raise
 
 
@@ -153,7 +155,8 @@ def restore(file: Path, *, force: bool = False) -> tuple[Path, ...]:
             "restore it again",
         )
         for part in gone:
-            _replace(part.file, part.original)
+            with _part_beside(part.file) as place:
+                _replace(part.file, part.original, place)
     except OSError as error:
         raise HipscopeError(f"{file}: {error.strerror}") from error
     return tuple(part.kept for part in sorted(parts, key=lambda part: part.file != file.resolve()))
@@ -242,13 +245,9 @@ def keep_original(path: Path, original: bytes, changed: bytes, *, files: Sequenc
 
     `files` are all of the edit, its own first.
     """
-    folder = path.parent / ".hipscope"
     home = _folder(path)
     home.mkdir(parents=True, exist_ok=True)
     _sweep(home)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="ascii")
     before, after = (hashlib.sha256(text).hexdigest() for text in (original, changed))
     backup = home / f"{path.name}.{before[:12]}"
     if not backup.exists() or backup.read_bytes() != original:
@@ -293,15 +292,14 @@ def _continues(text: bytes, position: int) -> bool:
 
 
 def _folder(path: Path) -> Path:
-    return path.parent / ".hipscope" / "backup"
+    """Where the originals of a folder's files are kept: never in the user's tree."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(path.parent))).hexdigest()[:24]
+    return state_directory() / "backup" / name
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write to a file of our own and rename it over `path`; mode bits stay.
-
-    The new file is made in `.hipscope`, so that a process that is killed leaves nothing between the user's files.
-    """
-    part = _part(path)
+def _replace(path: Path, content: bytes, part: Path | None = None) -> None:
+    """Write to a file of our own, `part`, and rename it over `path`; mode bits stay."""
+    part = part or path.parent / _part_name()
     try:
         with part.open("wb") as stream:
             stream.write(content)
@@ -315,11 +313,24 @@ def _replace(path: Path, content: bytes) -> None:
         raise
 
 
-def _part(path: Path) -> Path:
-    """A name for a file that is being written."""
-    home = path.parent if path.parent.name == "backup" else _folder(path)
+@contextlib.contextmanager
+def _part_beside(path: Path) -> Iterator[Path]:
+    """A name for a new text of a user's file, on the same file system.
+
+    It lies in `.hipscope`, which goes with it: a process that is killed leaves nothing between the user's files.
+    """
+    home = path.parent / ".hipscope"
     home.mkdir(parents=True, exist_ok=True)
-    return home / f"{_PART}{os.getpid()}-{threading.get_ident()}"
+    _sweep(home)
+    try:
+        yield home / _part_name()
+    finally:
+        with contextlib.suppress(OSError):  # another process writes here, or traces lie in it
+            home.rmdir()
+
+
+def _part_name() -> str:
+    return f"{_PART}{os.getpid()}-{threading.get_ident()}"
 
 
 def _sweep(home: Path) -> None:

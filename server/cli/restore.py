@@ -22,7 +22,7 @@ def add(app: typer.Typer) -> None:
             bool, typer.Option("--force", help="Also if it has changed since; later changes are lost.")
         ] = False,
     ) -> None:
-        """Put back the text that a file had before its last rewrite, from .hipscope/backup beside it."""
+        """Put back the text that a file had before its last rewrite, from where hipscope kept it."""
         with failures_reported():
             from hipscope.formulas.optimize import verified_edit
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.system import file_exchange
+from hipscope.analysis.system.directories import state_directory
 from hipscope.formulas.optimize.verified_edit import apply_edit, diff_of, edit_between, edit_of, restore
 
 OLD = "a\r\nb ä\r\nc\r\n".encode()
@@ -31,8 +32,8 @@ def test_an_edit_changes_the_file_and_keeps_the_original(tmp_path: Path) -> None
     assert file.read_bytes() == NEW
     assert file.stat().st_mode & 0o777 == 0o640
     assert backup.read_bytes() == OLD
-    assert backup.is_relative_to(tmp_path / ".hipscope" / "backup")
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".hipscope", "k.hip"]
+    assert backup.is_relative_to(state_directory() / "backup")
+    assert [p.name for p in tmp_path.iterdir()] == ["k.hip"]
     assert restore(file) == (backup,)
     assert file.read_bytes() == OLD
     assert file.stat().st_mode & 0o777 == 0o640
@@ -103,9 +104,7 @@ def test_a_process_killed_at_any_moment_leaves_the_old_text_or_the_new(tmp_path:
     if file.read_bytes() == NEW:
         restore(file)
     apply_edit(edit)
-    kept = sorted(p.name for p in (tmp_path / ".hipscope" / "backup").iterdir())
-    assert len(kept) == 2
-    assert not any(name.startswith(".part") for name in kept)
+    assert [p.name for p in tmp_path.iterdir()] == ["k.hip"]
 
 
 def test_a_file_that_is_gone_is_one_clear_line(tmp_path: Path) -> None:
@@ -202,7 +201,7 @@ def test_the_newest_of_several_saves_around_the_exchange_stays(
     with pytest.raises(UsageError, match="saved meanwhile"):
         apply_edit(edit_between(file, OLD, NEW))
     assert file.read_bytes() == b"save %d" % (count - 1)
-    assert not list((tmp_path / ".hipscope" / "backup").glob(".part*"))
+    assert [p.name for p in tmp_path.iterdir()] == ["k.hip"]
 
 
 def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
