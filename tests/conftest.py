@@ -1,4 +1,7 @@
-"""Tests keep their state in a folder of their own; files with slow tests come first; with --allowed-skips a test skips only for a reason of that list."""
+"""Files with slow tests come first; with --allowed-skips a test skips only for a reason of that list.
+
+Tests keep their state in a folder of their own.
+"""
 
 import os
 import re
@@ -7,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 
 _STATE = tempfile.TemporaryDirectory(prefix="hipscope-test-state-")
 os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # nothing of a test stays with the user
