@@ -24,7 +24,7 @@ from hipscope.server.features import (
     watched_files,
 )
 from hipscope.server.features.settings_file import document as settings_file
-from hipscope.server.features.views import explain, isa, pages, symbols
+from hipscope.server.features.views import explain, history, isa, pages, symbols
 from hipscope.server.session.language_server import HipServer
 
 FEATURES = (
@@ -37,6 +37,7 @@ FEATURES = (
     code_action,
     execute_command,
     explain,
+    history,
     isa,
     pages,
     proposals,

@@ -32,6 +32,8 @@ def register(server: HipServer) -> None:
         uri = params.text_document.uri
         marks = ls.marks(uri)
         found = build(marks, uri, params.range, params.context) if marks else []
+        if marks and _wanted(lsp.CodeActionKind.QuickFix, params.context.only):
+            found += explanations(marks, uri, params.range)
         return repairs(ls, uri, params.range, params.context) + found + source_actions(uri, params.context)
 
 
@@ -96,7 +98,6 @@ def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContex
                         _diagnostics(context.diagnostics, finding.formula, now - 1, end - 1),
                     )
                 )
-        actions += explanations(marks, uri, first, last)
     if _wanted(lsp.CodeActionKind.RefactorRewrite, context.only):
         for kernel in kernels_around(marks, first, last):
             title = f"Optimize kernel {marks.report.short_name(kernel)}"
@@ -104,9 +105,14 @@ def build(marks: Marks, uri: str, span: lsp.Range, context: lsp.CodeActionContex
     return actions
 
 
-def explanations(marks: Marks, uri: str, first: int, last: int) -> list[lsp.CodeAction]:
-    """To read why the costliest of some lines takes its time."""
-    hot = [(max(row.share for _, row in rows), at) for at, _, rows in marks.hot_lines_of(first, last)]
+def explanations(marks: Marks, uri: str, span: lsp.Range) -> list[lsp.CodeAction]:
+    """To read why the costliest line of a range takes its time."""
+    first, last = span.start.line + 1, span.end.line + 1
+    hot = [
+        (max(row.share for _, row in rows), at)
+        for at, _, rows in marks.hot_lines_of(first, last)
+        if not all(marks.is_stale(kernel) for kernel, _ in rows)
+    ]
     if not hot:
         return []
     line = max(hot)[1]

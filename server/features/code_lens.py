@@ -14,10 +14,12 @@ from hipscope.server.features.commands import BENCH, OPTIMIZE, PROFILE
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
 from hipscope.server.reports.schema.profile import Kernel, Report
+from hipscope.server.session.history import Baseline
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import key_of
 
+_NOTICED = 0.005  # a smaller change is not named
 # Where a kernel stands, whether it is stale, and the lines around.
 State = tuple[int, bool, tuple[str, ...]]
 
@@ -28,6 +30,7 @@ class Kept:
 
     report: Report
     lenses: dict[str, tuple[State, list[lsp.CodeLens]]]
+    before: Baseline | None = None
 
 
 _MAIN = re.compile(r"\bmain\s*\(")
@@ -46,8 +49,8 @@ def register(server: HipServer) -> None:
         marks, text = ls.marks(uri), ls.workspace.get_text_document(uri).source
         known: list[lsp.CodeLens] = []
         if marks is not None and any(marks.kernels()):
-            if uri not in kept or kept[uri].report is not marks.report:
-                kept[uri] = Kept(marks.report, {})
+            if uri not in kept or (kept[uri].report, kept[uri].before) != (marks.report, marks.before):
+                kept[uri] = Kept(marks.report, {}, marks.before)
             known = build(marks, uri, ls.encoding, kept[uri])
         if needs_benches(ls, uri, text):
             profiled = {kernel.base_name for kernel, _ in marks.kernels()} if marks is not None else set()
@@ -71,21 +74,22 @@ def build(marks: Marks, uri: str, encoding: Encoding, kept: Kept | None = None) 
         known = before.get(kernel.mangled)
         if known is None or known[0] != state:
             place = name_range(lines, line - 1, kernel.base_name, encoding) or _start_of(line - 1)
-            own = _lenses(marks.report, kernel, uri, place, stale=stale, found=kernel.mangled in found)
+            own = _lenses(marks, kernel, uri, place, stale=stale, found=kernel.mangled in found)
             before[kernel.mangled] = known = (state, own)
         lenses += known[1]
     return lenses
 
 
 def _lenses(
-    report: Report, kernel: Kernel, uri: str, place: lsp.Range, *, stale: bool, found: bool
+    marks: Marks, kernel: Kernel, uri: str, place: lsp.Range, *, stale: bool, found: bool
 ) -> list[lsp.CodeLens]:
     """Those of one kernel."""
+    report = marks.report
     name = report.short_name(kernel)
     which = (
         "" if name == kernel.base_name else name
     )  # an instance of a template stands over the lines of its siblings
-    title = summary(report.provenance, kernel)
+    title = summary(report.provenance, kernel, marks.before)
     again = lsp.Command(
         title=f"{which}: {title}" if which else title, command=PROFILE, arguments=[{"uri": uri}]
     )
@@ -135,9 +139,12 @@ def build_benches(text: str, uri: str, profiled: Collection[str]) -> list[lsp.Co
     ]
 
 
-def summary(provenance: str, kernel: Kernel) -> str:
-    """`modelled 12.3 us · 41 % of GPU time · memory bound`, without what is not known."""
+def summary(provenance: str, kernel: Kernel, before: Baseline | None = None) -> str:
+    """`modelled 12.3 us · -64 % since a1b2c3d · 41 % of GPU time · memory bound`, without what is not known."""
     parts = [f"{provenance} {duration(kernel.time_ns)}" if kernel.time_ns is not None else "time unknown"]
+    change = before.change(kernel) if before is not None else None
+    if before is not None and change is not None and abs(change) >= _NOTICED:
+        parts.append(f"{100 * change:+.0f} % since {before.commit}")
     parts.append(f"{percent(kernel.share)} of GPU time")
     if bound := bound_words(kernel.bound):
         parts.append(bound)

@@ -23,7 +23,7 @@ from hipscope.server.edit.positions import (
 from hipscope.server.features.settings_file.document import diagnose, is_settings
 from hipscope.server.render.explain import instances_sentence
 from hipscope.server.render.formula_pages import formula_page
-from hipscope.server.render.words import percent, reason, top_reasons, uncertain_reason
+from hipscope.server.render.words import duration, percent, reason, top_reasons, uncertain_reason
 from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
 from hipscope.server.session.editor_settings import EditorSettings
@@ -35,6 +35,8 @@ CHECK_SOURCE = "hipscope check"
 NOTE_SOURCE = "hipscope compile"
 WARNING_SHARE = 0.25
 INFORMATION_SHARE = 0.10
+SLOWER = 0.05
+"""Growth of a kernel's time since the commit that it is compared with, from which it is marked."""
 
 _TEXT_ALONE = ("wave-size",)
 
@@ -63,6 +65,7 @@ def build(
     found = [_problem(p, lines, client) for p in problems]
     if marks is not None:
         found += _defects(marks, lines, client)
+        found += _slower(marks, lines, client)
         covered = set()
         for finding in marks.report.findings_in(marks.file):
             now = marks.lines.to_new(finding.line)
@@ -75,6 +78,30 @@ def build(
                 if stalled and number not in covered:
                     found.append(stalled)
     return sorted(found, key=lambda d: (d.range.start.line, d.range.start.character, d.severity or 4))
+
+
+def _slower(marks: Marks, lines: Sequence[str], client: ClientSide) -> list[lsp.Diagnostic]:
+    """The kernels that take longer than at the commit that they are compared with."""
+    before, shown = marks.before, []
+    for kernel, line in marks.kernels() if before is not None else ():
+        change = before.change(kernel) if before is not None else None
+        if before is None or change is None or change <= SLOWER or marks.is_stale(kernel):
+            continue
+        then = duration(before.times[kernel.mangled])
+        name = marks.report.short_name(kernel)
+        said = f"{name} is {100 * change:.0f} % slower than at {before.commit}: {duration(kernel.time_ns)}, was {then}"
+        place = name_range(lines, line - 1, kernel.base_name, client.encoding)
+        shown.append(
+            lsp.Diagnostic(
+                range=place or code_range(lines[line - 1], line - 1, client.encoding),
+                message=f"{said} ({marks.report.provenance})",
+                severity=lsp.DiagnosticSeverity.Information,
+                code="slower",
+                source=SOURCE,
+                data={"kernel": kernel.mangled, "change": round(change, 4), "since": before.commit},
+            )
+        )
+    return shown
 
 
 def build_checks(found: Sequence[Problem], text: str, client: ClientSide) -> list[lsp.Diagnostic]:

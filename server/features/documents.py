@@ -10,7 +10,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from hipscope.server.features.commands.inspect import inspect
-from hipscope.server.features.commands.profile import profile
+from hipscope.server.features.commands.profile import hold_against, profile
 from hipscope.server.features.diagnostics import publish, publish_project
 from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
@@ -180,5 +180,6 @@ def restore(ls: HipServer) -> None:
                 of_disk = profiled.is_of(ls.asked_inputs(str(key)), FilesNow({}))
                 if set(report.sources) <= set(profiled.texts) and of_disk:
                     publish_project(ls, str(key))
+                    ls.in_background(hold_against(ls, key, report, show_project, keep=False))
                     break
             ls.store.forget(str(key))

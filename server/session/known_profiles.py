@@ -23,6 +23,7 @@ from hipscope.analysis.system.places import place_of
 from hipscope.server.edit.positions import LineMap, digest, split_lines
 from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
+from hipscope.server.session.history import Baseline
 
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
@@ -129,6 +130,8 @@ class Marks:
     current: str
     other_headers: bool = False
     other_inputs: bool = False
+    before: Baseline | None = None
+    """The profile that this one is held against."""
 
     @cached_property
     def lines(self) -> LineMap:

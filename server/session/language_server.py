@@ -9,7 +9,7 @@ import asyncio
 import gc
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,10 @@ from hipscope.server.edit.positions import Encoding, digest
 from hipscope.server.edit.workspace_edit import EditSide
 from hipscope.server.jobs.jobs import Jobs, Spare
 from hipscope.server.jobs.messages import JobError
-from hipscope.server.reports.schema.profile import Inputs
+from hipscope.server.reports.schema.profile import Inputs, Report
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.folder_watch import FolderWatch
+from hipscope.server.session.history import Baseline
 from hipscope.server.session.known_profiles import SOURCES, Marks, Store
 from hipscope.server.session.proposals import Proposals
 from hipscope.server.session.protocol import HipscopeProtocol
@@ -79,6 +80,7 @@ class HipServer(LanguageServer):
         self.spare = Spare()
         self.store = Store()
         self.proposals = Proposals()
+        self.baselines: dict[str, tuple[Report, Baseline | None]] = {}
         self.published: dict[str, set[str]] = {}
         self.watched: frozenset[str] = frozenset()
         self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
@@ -160,9 +162,13 @@ class HipServer(LanguageServer):
             return None
         kept = self._marks.get(file)
         fresh = self.store.marks(file, text, self.asked_inputs, self.files_now())
+        before = self.baselines.get(self.store.owner(file) or "")
+        if fresh and before is not None and before[0] is fresh.report:
+            fresh = replace(fresh, before=before[1])
         if (
             kept
             and fresh
+            and kept.before is fresh.before
             and (kept.report, kept.profiled, kept.current, kept.other_headers, kept.other_inputs)
             == (fresh.report, fresh.profiled, fresh.current, fresh.other_headers, fresh.other_inputs)
         ):

@@ -113,6 +113,11 @@ class Editor(LanguageClient):
         return {str(d.code): d for d in self.diagnostics.get(self.uri, [])}
 
     @property
+    def told(self) -> list[str]:
+        """What the user was shown, with buttons or without."""
+        return [*(m.message for m in self.messages), *self.questions]
+
+    @property
     def progress_texts(self) -> list[str]:
         values = [p for reports in self.progress_reports.values() for p in reports]
         return [str(getattr(v, "value", v)) for v in values]

@@ -553,7 +553,8 @@ async def test_a_failure_on_save_is_told_once_and_not_on_every_save(client: Edit
         client.custom.clear()
         client.save()
         await until(lambda: "error" in [p.get("state") for _, p in client.custom])
-    assert len([m for m in client.messages if "ended early" in m.message]) == 1
+    await until(lambda: any("ended early" in m for m in client.told))
+    assert len([m for m in client.told if "ended early" in m]) == 1
 
 
 async def test_an_unknown_command_and_bad_arguments_are_answered_with_errors(client: Editor) -> None:

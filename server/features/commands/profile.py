@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError
 from hipscope.server.reports.report_reader import read_report
+from hipscope.server.reports.schema.profile import Report
+from hipscope.server.session.history import baseline, keep_profile
 from hipscope.server.session.language_server import (
     HipServer,
     disk_text,
@@ -55,6 +58,7 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
             report = await worker_report(ls, request, progress, read_report, inspected)
         ls.store.update(str(key), report, lambda f: request.overlays.get(f) or disk_text(f))
         save_report(key, report)
+        ls.in_background(hold_against(ls, key, report, show))
         set_aside_what_stays()
         if (why := report.failure()) is not None:
             line = f"hipscope: {why}. What was recorded until then is shown."
@@ -81,6 +85,16 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
     if answer.get("findings") and ls.jobs.idle:
         ls.in_background(_prepare(ls, key, uri))
     return answer
+
+
+async def hold_against(ls: HipServer, key: Path, report: Report, show: Show, *, keep: bool = True) -> None:
+    """Find what a report is compared with, and show that; `keep`: it is new, and becomes a row of the history."""
+    found = await asyncio.to_thread(baseline, key, report)
+    if keep:
+        await asyncio.to_thread(keep_profile, key, report)
+    ls.baselines[str(key)] = (report, found)
+    if found is not None:
+        await show(ls, key)
 
 
 async def choose_again(ls: HipServer, uri: str, show: Show) -> Answer:

@@ -41,7 +41,7 @@ async def test_a_worker_that_dies_is_reported_and_the_server_lives(client: Edito
     answer = await client.run(PROFILE)
     assert answer["status"] == "failed"
     assert "ended early (exit code 1)" in answer["message"]
-    assert any("ended early" in m.message for m in client.messages)
+    await until(lambda: any("ended early" in m for m in client.told))
     client.change(PROGRAM)
     assert (await client.run(PROFILE))["status"] == "done"
 

@@ -23,7 +23,7 @@ from hipscope.server.jobs.messages import (
     read_request,
 )
 from hipscope.server.reports.schema.fields import RecordMismatch
-from tests.server.lsp_editor import PROFILE, PROGRAM, Editor
+from tests.server.lsp_editor import PROFILE, PROGRAM, Editor, until
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ async def test_the_server_tells_the_user_which_field_of_an_answer_is_wrong(
     answer = await client.run(PROFILE)
     assert answer["status"] == "failed"
     assert told in answer["message"]
-    assert any(told in m.message for m in client.messages)
+    await until(lambda: any(told in m for m in client.told))
     client.change(PROGRAM)
     assert (await client.run(PROFILE))["status"] == "done"
 
