@@ -4,6 +4,7 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 import { isGpuDocument, isGpuWorkspace } from "./gpu";
 import { Kernels } from "./kernels";
 import { Heat } from "./heat";
+import { History } from "./history";
 import { Installer } from "./install";
 import { Isa } from "./isa";
 import { Keys } from "./keys";
@@ -35,11 +36,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const proposals = new Proposals();
   const pages = new Pages();
   const kernels = new Kernels(() => server);
+  const history = new History(() => server);
   const isa = new Isa(() => server);
   const installer = new Installer(context, log);
   const { version } = context.extension.packageJSON as { readonly version: string };
   const running = (server = new Server(log, status, heat, keys, proposals, pages, installer, version, () => {
     kernels.refresh();
+    history.refresh();
   }));
   context.subscriptions.push(
     log,
@@ -48,9 +51,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     proposals,
     pages,
     kernels,
+    history,
     isa,
     vscode.commands.registerCommand("hipscope.openPage", (address: string) => pages.open(address)),
-    ...registerCommands(running, log, keys, proposals, isa, heat),
+    ...registerCommands(running, log, keys, proposals, isa, heat, history),
     ...followEditor(running, status),
   );
   await markGpuFile(vscode.window.activeTextEditor);
@@ -83,6 +87,7 @@ function registerCommands(
   proposals: Proposals,
   isa: Isa,
   heat: Heat,
+  history: History,
 ): vscode.Disposable[] {
   const restartIf = async (changed: Promise<boolean>): Promise<void> => {
     if (await changed) await running.restart();
@@ -103,6 +108,7 @@ function registerCommands(
     "hipscope.nextHotLine": () => {
       goToHotLine(heat, "next");
     },
+    "hipscope.compareProfiles": () => history.compare(),
     "hipscope.explain": () => runOnServer(running, SERVER_EXPLAIN),
     "hipscope.setArguments": () => runOnServer(running, SERVER_SET_ARGUMENTS),
     "hipscope.chooseBuild": () => runOnServer(running, SERVER_CHOOSE_BUILD),

@@ -15,6 +15,7 @@ export const SERVER_CANCEL = "hipscope.server.cancel";
 export const SERVER_APPLY = "hipscope.server.apply";
 export const SERVER_DISCARD = "hipscope.server.discard";
 export const SERVER_SET_ARGUMENTS = "hipscope.server.setArguments";
+export const SERVER_COMPARE = "hipscope.server.compare";
 export const SERVER_EXPLAIN = "hipscope.server.explain";
 export const SERVER_CHOOSE_BUILD = "hipscope.server.chooseBuild";
 
@@ -133,6 +134,26 @@ export interface KernelRow {
 
 export const kernelsRequest = new RequestType<{ uri?: string }, { kernels: KernelRow[] }, void>(
   "hipscope/kernels",
+);
+
+export interface KeptKernel {
+  readonly name: string;
+  readonly timeNs: number | null;
+  readonly bound: string;
+}
+
+/** A profile of the project's history. */
+export interface KeptProfile {
+  readonly id: string;
+  readonly time: string;
+  readonly commit: string;
+  readonly dirty: boolean;
+  readonly provenance: string;
+  readonly kernels: readonly KeptKernel[];
+}
+
+export const historyRequest = new RequestType<{ uri?: string }, { profiles: KeptProfile[] }, void>(
+  "hipscope/history",
 );
 
 /** One machine instruction; `line` counts from 0 in the document as it is now. */
