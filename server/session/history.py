@@ -20,7 +20,6 @@ from hipscope.analysis.history.store import (
     kernel_rows,
     project_of,
 )
-from hipscope.server.reports.history_writer import history_rows
 from hipscope.server.reports.schema.profile import Kernel, Report
 
 SHORT = 7
@@ -43,6 +42,7 @@ class Baseline:
 def keep_profile(key: Path, report: Report) -> None:
     """Add a profile to its project's history, unless the settings say no. What cannot be kept is left out."""
     from hipscope.analysis.toolchain.project import resolve_config
+    from hipscope.server.reports.history_writer import history_rows
 
     with contextlib.suppress(HipscopeError, OSError):
         if report.failure() is not None or not resolve_config(key).history:
