@@ -95,7 +95,9 @@ def test_every_module_and_data_file_of_the_checkout_is_in_it(wheel: Path) -> Non
 
 
 def test_the_page_of_each_formula_is_in_it(wheel: Path) -> None:
-    packed = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "render/docs/formulas/" in name}
+    packed = {
+        Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "render/docs/formulas/" in name
+    }
     assert packed == {path.name for path in (ROOT / "docs" / "formulas").glob("*.md")}
 
 
