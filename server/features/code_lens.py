@@ -11,10 +11,10 @@ from lsprotocol import types as lsp
 
 from hipscope.server.edit.positions import Encoding, name_range, split_lines
 from hipscope.server.features.commands import BENCH, OPTIMIZE, PROFILE
+from hipscope.server.history.baseline import Baseline
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
 from hipscope.server.reports.schema.profile import Kernel, Report
-from hipscope.server.session.history import Baseline
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import key_of

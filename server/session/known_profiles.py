@@ -21,9 +21,9 @@ from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.places import place_of
 from hipscope.server.edit.positions import LineMap, digest, split_lines
+from hipscope.server.history.baseline import Baseline
 from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
-from hipscope.server.session.history import Baseline
 
 PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})

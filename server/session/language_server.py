@@ -22,12 +22,12 @@ from pygls.workspace import TextDocument
 from hipscope.analysis.system.file_digests import file_digest
 from hipscope.server.edit.positions import Encoding, digest
 from hipscope.server.edit.workspace_edit import EditSide
+from hipscope.server.history.baseline import Baseline
 from hipscope.server.jobs.jobs import Jobs, Spare
 from hipscope.server.jobs.messages import JobError
 from hipscope.server.reports.schema.profile import Inputs, Report
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.folder_watch import FolderWatch
-from hipscope.server.session.history import Baseline
 from hipscope.server.session.known_profiles import SOURCES, Marks, Store
 from hipscope.server.session.proposals import Proposals
 from hipscope.server.session.protocol import HipscopeProtocol

@@ -593,9 +593,9 @@ async function cursorLine(page) {
   return Number(/Ln (\d+)/.exec(text)?.[1]);
 }
 
-/** The frames in which the editor draws Markdown. */
+/** The frames in which the editor draws Markdown, and those around them. */
 function previews(page) {
-  return page.frames().filter((frame) => /webview|fake\.html/.test(frame.url()));
+  return page.frames().filter((frame) => frame !== page.mainFrame());
 }
 
 async function renderedText(page) {

@@ -10,12 +10,12 @@ from typing import Any
 
 from hipscope.server.features.commands.build_choice import WHEN_SAVED, choose_build, settle_build
 from hipscope.server.features.commands.inspect import keep_inspected
+from hipscope.server.history.baseline import baseline, keep_profile
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.profile import Report
-from hipscope.server.session.history import baseline, keep_profile
 from hipscope.server.session.language_server import (
     HipServer,
     disk_text,

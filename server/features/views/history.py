@@ -14,9 +14,9 @@ from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.history.store import HistoryEntry, KernelRow
 from hipscope.server.features.commands import COMPARE
 from hipscope.server.features.views.pages import open_text
+from hipscope.server.history.baseline import SHORT, entries
 from hipscope.server.render.blocks import Block, Heading, Table, literal, to_markdown
 from hipscope.server.render.words import duration
-from hipscope.server.session.history import SHORT, entries
 from hipscope.server.session.language_server import HipServer
 from hipscope.server.session.project_job import needed_key
 
