@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from hipscope.analysis.classification.classes import Classified, class_table
-from hipscope.analysis.counters.formula import Missing, evaluate
+from hipscope.analysis.counters.formula import Missing, evaluate, names_in
 from hipscope.analysis.counters.table import metric_table
 from hipscope.analysis.metrics.ceilings import Reach, matrix_time_share, nearest, reaches
 from hipscope.analysis.metrics.memory_patterns import memory_bytes
@@ -26,6 +26,7 @@ Bound = Literal[
 # Twice what an empty launch takes on an MI300X (1.5 us, the shortest kernels of recorded traces).
 LAUNCH_NS = 3000.0
 _VALU_TYPES = ("F16", "F32", "F64")
+_MOPS = "SQ_INSTS_VALU_MFMA_MOPS_"
 _MFMA_TYPES = ("F6F4", "F8", "F16", "BF16", "XF32", "F32", "F64")
 # Levels and rates of instructions that a class is made of; HBM is compared as `memory`.
 _LEVELS = ("l2", "l1", "lds", "issue")
@@ -72,7 +73,7 @@ class Roofline:
 def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline:
     """Place the kernel under the device's roof."""
     time_ns = sum(d.time_ns for d in kernel.dispatches if d.profiled)
-    flops = flop_count(kernel.counters)
+    flops = flop_count(kernel.counters, device.arch)
     moved = traffic_bytes(kernel.counters, device.arch)
     if moved is None:
         moved = memory_bytes(kernel)
@@ -112,16 +113,36 @@ def bound_fraction() -> float:
     return class_table().threshold("flops")
 
 
-def flop_count(counters: Mapping[str, float]) -> float | None:
-    """Floating-point operations: 64 per vector instruction (FMA twice), 512 per MFMA_MOPS; None if not counted."""
-    if "SQ_INSTS_VALU_ADD_F32" not in counters:
+def flop_count(counters: Mapping[str, float], arch: str = "gfx942") -> float | None:
+    """Floating-point operations: 64 per vector instruction (FMA twice), 512 per MFMA_MOPS.
+
+    None where a counter of a type that the architecture has is missing; those of matrix types count as 0 where no
+    matrix instruction was executed.
+    """
+    vector = [
+        (counters.get(f"SQ_INSTS_VALU_{operation}_{kind}"), weight)
+        for kind in _VALU_TYPES
+        for operation, weight in (("ADD", 1), ("MUL", 1), ("TRANS", 1), ("FMA", 2))
+    ]
+    matrix = {kind: counters.get(_MOPS + kind) for kind in _MFMA_TYPES}
+    needed = (
+        ()
+        if 0 in (counters.get("SQ_INSTS_MFMA"), counters.get("SQ_INSTS_VALU_MFMA"))
+        else _matrix_types(arch)
+    )
+    if any(count is None for count, _ in vector) or any(matrix[kind] is None for kind in needed):
         return None
-    vector = 0.0
-    for kind in _VALU_TYPES:
-        for operation, weight in (("ADD", 1), ("MUL", 1), ("TRANS", 1), ("FMA", 2)):
-            vector += weight * counters.get(f"SQ_INSTS_VALU_{operation}_{kind}", 0.0)
-    matrix = sum(counters.get(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}", 0.0) for kind in _MFMA_TYPES)
-    return 64 * vector + 512 * matrix
+    done = 64 * sum(weight * (count or 0.0) for count, weight in vector)
+    return done + 512 * sum(count or 0.0 for count in matrix.values())
+
+
+def _matrix_types(arch: str) -> Sequence[str]:
+    """The types of matrix operations that have a counter there; of an unknown GPU, those of gfx942."""
+    table = metric_table(arch) or metric_table("gfx942")
+    if table is None or "MATRIX_FLOPS" not in table.names:
+        return ()
+    counted = names_in("MATRIX_FLOPS", table.names)
+    return [kind for kind in _MFMA_TYPES if _MOPS + kind in counted]
 
 
 def traffic_bytes(counters: Mapping[str, float], arch: str = "gfx942") -> float | None:

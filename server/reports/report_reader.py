@@ -43,6 +43,12 @@ _DEVICE_SINCE: Mapping[str, Any] = {
 _OCCUPANCY_SINCE: Mapping[str, Any] = {"next_step": None}
 _MEMORY_SINCE: Mapping[str, Any] = {"memory_kinds": {}}
 _ROOFLINE_SINCE: Mapping[str, Any] = {"ceilings": [], "nearest": None, "near": [], "why": ""}
+_PROGRAM_SINCE: Mapping[str, Any] = {"build_note": None, "build_settings": None}
+_TIME_SINCE: Mapping[str, Any] = {"limit": "unknown", "near": [], "why": ""}
+ADDED: frozenset[str] = frozenset().union(
+    _SINCE_FIRST, _DEVICE_SINCE, _OCCUPANCY_SINCE, _MEMORY_SINCE, _ROOFLINE_SINCE, _PROGRAM_SINCE, _TIME_SINCE
+)
+"""Keys that came while a version was being written: files that were saved before them are read, too."""
 
 
 def read_report(data: object, where: str = _WORKER) -> Report:
@@ -81,17 +87,15 @@ def read_check(data: object, where: str = _WORKER) -> CheckReport:
 
 
 def upgraded(data: object) -> object:
-    """A `hipscope.profile/1` object as one of this version; anything else as it is."""
-    if not isinstance(data, dict) or data.get("schema") != _FIRST:
+    """A profile that an older hipscope wrote as one of this version; anything else as it is."""
+    if not isinstance(data, dict) or data.get("schema") not in (_FIRST, PROFILE_SCHEMA):
         return data
-    kernels = data.get("kernels")
-    changed = [_kernel(k) for k in kernels] if isinstance(kernels, list) else kernels
-    present = {"kernels": changed} if "kernels" in data else {}
-    if "device" in data:
-        present["device"] = _with(data["device"], _DEVICE_SINCE)
-    program = data.get("program")
-    if isinstance(program, dict):
-        present["program"] = {"build_note": None, "build_settings": None, **program}
+    present: dict[str, object] = {}
+    if isinstance(kernels := data.get("kernels"), list):
+        present["kernels"] = [_kernel(k) for k in kernels]
+    for key, since in (("device", _DEVICE_SINCE), ("program", _PROGRAM_SINCE), ("time", _TIME_SINCE)):
+        if key in data:
+            present[key] = _with(data[key], since)
     return {**_SINCE_FIRST, **data, **present, "schema": PROFILE_SCHEMA}
 
 

@@ -37,6 +37,16 @@ MI300X = find_device("mi300x")
 VCOPY = Path(__file__).parents[2] / "data" / "captures" / "mi300x_vcopy"
 
 
+NO_FLOPS = {
+    **{
+        f"SQ_INSTS_VALU_{o}_{kind}": 0.0
+        for o in ("ADD", "MUL", "FMA", "TRANS")
+        for kind in ("F16", "F32", "F64")
+    },
+    **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": 0.0 for kind in ("F8", "F16", "BF16", "F32", "F64")},
+}
+
+
 def kernel_of(
     *instructions: Instruction,
     resources: Resources | None = None,
@@ -294,7 +304,7 @@ def test_each_architecture_has_its_own_limits(
 
 def test_nothing_is_said_of_an_unknown_device() -> None:
     resources = Resources(vgprs=64, agprs=0, sgprs=32, lds_bytes=1024)
-    counters = {
+    counters = NO_FLOPS | {
         "SQ_WAVE_CYCLES": 100.0,
         "GRBM_GUI_ACTIVE": 100.0,
         "SQ_INSTS_VALU_ADD_F32": 1e9,
@@ -351,12 +361,24 @@ def test_the_roofline_of_a_real_copy() -> None:
 
 
 def test_flops_count_fma_twice_and_matrix_operations_by_512() -> None:
-    counters = {
+    counters = NO_FLOPS | {
         "SQ_INSTS_VALU_ADD_F32": 1.0,
         "SQ_INSTS_VALU_FMA_F64": 2.0,
         "SQ_INSTS_VALU_MFMA_MOPS_F16": 3.0,
     }
     assert flop_count(counters) == 64 * (1 + 4) + 512 * 3
+
+
+@pytest.mark.parametrize("name", NO_FLOPS)
+def test_work_of_a_type_that_was_not_counted_is_not_zero(name: str) -> None:
+    counters = {n: 1.0 for n in NO_FLOPS if n != name}
+    assert flop_count(counters) is None
+    assert flop_count({**counters, name: 0.0}) is not None
+    if "MFMA" in name:
+        assert (flop_count(counters, "gfx90a") is None) == (not name.endswith("_F8"))
+        assert (
+            flop_count({**counters, "SQ_INSTS_MFMA": 0.0}) is not None
+        )  # no matrix instruction was executed
 
 
 def test_missing_counters_stay_missing() -> None:
@@ -368,7 +390,9 @@ def test_missing_counters_stay_missing() -> None:
 
 
 def test_a_kernel_without_time_has_no_rates() -> None:
-    kernel = kernel_of(counters={"SQ_INSTS_VALU_ADD_F32": 100.0}).model_copy(update={"dispatches": ()})
+    kernel = kernel_of(counters=NO_FLOPS | {"SQ_INSTS_VALU_ADD_F32": 100.0}).model_copy(
+        update={"dispatches": ()}
+    )
     roof = roofline(kernel, MI300X, Provenance.MEASURED)
     assert roof.flops == 6400
     assert roof.flops_per_s is None
@@ -378,7 +402,7 @@ def test_a_kernel_near_a_ceiling_is_bound_by_it() -> None:
     lines = 0.7 * 5.3e12 * 10e-6 / 64
     streaming = {"TCC_EA0_RDREQ_sum": lines, "TCC_EA0_WRREQ_sum": 0.0, "SQ_INSTS_VALU_ADD_F32": 1.0}
     assert roofline(kernel_of(counters=streaming), MI300X, Provenance.MEASURED).bound == "memory"
-    busy = {"SQ_INSTS_VALU_FMA_F32": 0.7 * 163.4e12 * 10e-6 / 128, "SQ_INSTS_VALU_ADD_F32": 0.0}
+    busy = NO_FLOPS | {"SQ_INSTS_VALU_FMA_F32": 0.7 * 163.4e12 * 10e-6 / 128}
     assert roofline(kernel_of(counters=busy), MI300X, Provenance.MEASURED).bound == "compute"
 
 
@@ -426,7 +450,7 @@ def reach_of(counters: dict[str, float], time_ns: float = 10_000) -> dict[str, R
 def test_matrix_work_is_held_against_the_matrix_peak() -> None:
     # A bf16 GEMM was "65 % of peak, compute bound": of the peak of single-precision vectors.
     work = 106e12 * 10e-6
-    counters = {"SQ_INSTS_VALU_MFMA_MOPS_BF16": work / 512, "SQ_INSTS_VALU_ADD_F32": 0.0}
+    counters = NO_FLOPS | {"SQ_INSTS_VALU_MFMA_MOPS_BF16": work / 512}
     memory = {"TCC_EA0_RDREQ_sum": 0.3 * 5.3e12 * 10e-6 / 64, "TCC_EA0_WRREQ_sum": 0.0}
     narrow = {"TCC_BUBBLE_sum": 0.0, "TCC_EA0_RDREQ_32B_sum": 0.0, "TCC_EA0_WRREQ_64B_sum": 0.0}
     roof = roofline(kernel_of(counters={**counters, **memory, **narrow}), MI300X, Provenance.MEASURED)
