@@ -258,7 +258,9 @@ class Kernel(_Record):
     file: str | None = None
     line: int | None = None
     dispatches: Annotated[Sequence[Dispatch], PlainValidator(_launches), PlainSerializer(list)]
-    without_time: int = Field(0, description="launches of which no time is known; they are not among `dispatches`")
+    without_time: int = Field(
+        0, description="launches of which no time is known; they are not among `dispatches`"
+    )
     resources: Resources
     counters: dict[str, float] = {}
     counted: Annotated[

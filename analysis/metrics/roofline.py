@@ -28,6 +28,15 @@ LAUNCH_NS = 3000.0
 _VALU_TYPES = ("F16", "F32", "F64")
 _MOPS = "SQ_INSTS_VALU_MFMA_MOPS_"
 _MFMA_TYPES = ("F6F4", "F8", "F16", "BF16", "XF32", "F32", "F64")
+FLOP_COUNTERS = (
+    *(
+        f"SQ_INSTS_VALU_{operation}_{kind}"
+        for kind in _VALU_TYPES
+        for operation in ("ADD", "MUL", "TRANS", "FMA")
+    ),
+    *(_MOPS + kind for kind in ("F8", "F16", "BF16", "F32", "F64")),
+)
+"""What floating-point work is counted by on gfx942 and gfx950; matrix types are not needed where SQ_INSTS_MFMA is 0."""
 # Levels and rates of instructions that a class is made of; HBM is compared as `memory`.
 _LEVELS = ("l2", "l1", "lds", "issue")
 # Resources of which a kernel can give some up.

@@ -39,6 +39,7 @@ _UNDEFINED = {
         "SQ_INSTS_VALU_MFMA_MOPS_",
     ),
     "gfx10": ("SQ_INSTS_TEX_",),
+    "gfx12": ("GL2C_EA_RDREQ_96B_",),
 }  # fmt: skip
 # What rocprofiler-sdk defines for gfx11 and gfx12; gfx10 has most of the names.
 _GRAPHICS = (

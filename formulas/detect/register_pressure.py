@@ -18,6 +18,7 @@ from hipscope.formulas.detect.instruction_mix import executions, is_scratch, lar
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of, sites
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
+    LATENCY_COUNTERS,
     beyond_traffic,
     cost_share,
     counted_waits,
@@ -59,9 +60,7 @@ class RegisterPressure(Formula):
             (
                 "SQ_WAIT_ANY",
                 "SQ_WAVE_CYCLES",
-                "SQ_INSTS_VALU_ADD_F32",
-                "TCC_EA0_RDREQ_sum",
-                "TCC_EA0_WRREQ_sum",
+                *LATENCY_COUNTERS,
             ),
             ("gfx942", "gfx950"),
         ),

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 
-from hipscope.analysis.metrics.roofline import bound_fraction, roofline
+from hipscope.analysis.metrics.roofline import FLOP_COUNTERS, bound_fraction, roofline
 from hipscope.analysis.metrics.stalls import StallTable, blamed_stalls, stall_table, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.formulas.base import Work
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 
 # Without them a capture does not show whether a kernel is bound by latency (analysis/metrics/roofline.py).
-LATENCY_COUNTERS = ("SQ_INSTS_VALU_ADD_F32", "TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum")
+LATENCY_COUNTERS = (*FLOP_COUNTERS, "TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum")
 
 
 def wait_share(kernel: Kernel, blamed: StallTable, reasons: Collection[StallReason] | None = None) -> float:

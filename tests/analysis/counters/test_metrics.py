@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from hipscope.analysis.counters.docs import PAGE, page
-from hipscope.analysis.counters.formula import evaluate
+from hipscope.analysis.counters.formula import evaluate, names_in
 from hipscope.analysis.counters.metrics import (
     MeasuredMetric,
     counters_of,
@@ -21,6 +21,7 @@ from hipscope.analysis.counters.metrics import (
 from hipscope.analysis.counters.table import metric_table, tables
 from hipscope.analysis.devices import DeviceFacts, device_of
 from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.profilers.rocm_counters import counter_set
 
 ROOT = Path(__file__).parents[3]
 VCOPY = ROOT / "tests" / "data" / "captures" / "mi300x_vcopy"
@@ -181,3 +182,13 @@ def test_the_main_table_has_what_amds_reports_have() -> None:
 def test_the_page_is_current() -> None:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     assert text == page(), f"run: python -m hipscope.analysis.counters.docs > {PAGE}"
+
+
+@pytest.mark.parametrize(("arch", "wide"), [("gfx1100", True), ("gfx1200", False), ("gfx1201", False)])
+def test_bytes_that_are_read_need_no_counter_that_the_architecture_lacks(arch: str, wide: bool) -> None:
+    table = metric_table(arch)
+    assert table is not None
+    needed = names_in(table.metrics["read_bytes"].formula, table.names)
+    assert ("GL2C_EA_RDREQ_96B_sum" in needed) == wide
+    assert needed <= set(counter_set(arch))
+    assert needed == {c for c in counter_set(arch) if "RDREQ" in c}

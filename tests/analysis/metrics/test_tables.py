@@ -19,7 +19,14 @@ from hipscope.analysis.metrics.memory_patterns import (
     memory_bytes,
 )
 from hipscope.analysis.metrics.occupancy import achieved_waves, occupancy, occupancy_of, register_waves
-from hipscope.analysis.metrics.roofline import flop_count, read_bytes, roofline, traffic_bytes, written_bytes
+from hipscope.analysis.metrics.roofline import (
+    FLOP_COUNTERS,
+    flop_count,
+    read_bytes,
+    roofline,
+    traffic_bytes,
+    written_bytes,
+)
 from hipscope.analysis.metrics.stalls import blamed_stalls, stall_table, total_cycles
 from hipscope.analysis.profile import (
     Dispatch,
@@ -37,14 +44,7 @@ MI300X = find_device("mi300x")
 VCOPY = Path(__file__).parents[2] / "data" / "captures" / "mi300x_vcopy"
 
 
-NO_FLOPS = {
-    **{
-        f"SQ_INSTS_VALU_{o}_{kind}": 0.0
-        for o in ("ADD", "MUL", "FMA", "TRANS")
-        for kind in ("F16", "F32", "F64")
-    },
-    **{f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": 0.0 for kind in ("F8", "F16", "BF16", "F32", "F64")},
-}
+NO_FLOPS = dict.fromkeys(FLOP_COUNTERS, 0.0)
 
 
 def kernel_of(

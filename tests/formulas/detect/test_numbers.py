@@ -9,6 +9,7 @@ import pytest
 
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.ingest import read_capture
+from hipscope.analysis.metrics.roofline import FLOP_COUNTERS
 from hipscope.analysis.profile import (
     Device,
     Dispatch,
@@ -431,7 +432,8 @@ def test_a_launch_that_is_mostly_launching_is_not_looked_at() -> None:
 
 # ---- counters only ----
 
-LATENCY = {"SQ_INSTS_VALU_ADD_F32": 0.0, "TCC_EA0_RDREQ_sum": 1000.0, "TCC_EA0_WRREQ_sum": 0.0}
+NO_FLOPS = dict.fromkeys(FLOP_COUNTERS, 0.0)
+LATENCY = NO_FLOPS | {"TCC_EA0_RDREQ_sum": 1000.0, "TCC_EA0_WRREQ_sum": 0.0}
 WAITS = {"SQ_WAIT_ANY": 80.0, "SQ_WAVE_CYCLES": 100.0}
 BUSY_US = 21000 * 304  # cycles of all CUs in 10 us at 2.1 GHz
 
