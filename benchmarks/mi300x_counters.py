@@ -2,7 +2,7 @@
 
 Takes mi300x/reference.hip and mi300x/counters.csv (measured values: vecCopy from the sample workload of AMD's
 rocprofiler-compute, MIT licence beside it; vectorAdd and transpose from results that AMD published with IntelliPerf),
-gives one row per counter. `--update` writes the table into docs/emulator.md:
+gives one row per counter. `--update` writes the table into docs/emulator/timing.md:
 
     python benchmarks/mi300x_counters.py [--update]
 """
@@ -28,7 +28,7 @@ from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "mi300x"
-PAGE = HERE.parent / "docs" / "emulator.md"
+PAGE = HERE.parent / "docs" / "emulator" / "timing.md"
 BEGIN, END = "<!-- begin: mi300x_counters.py -->\n", "<!-- end: mi300x_counters.py -->\n"
 
 
@@ -60,7 +60,7 @@ class Comparison:
 def main() -> None:
     """Print the table, or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/emulator.md")
+    parser.add_argument("--update", action="store_true", help="write the table into docs/emulator/timing.md")
     options = parser.parse_args()
     text = "\n".join(table(compare())) + "\n"
     print(text, end="")

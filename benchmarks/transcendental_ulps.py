@@ -1,6 +1,6 @@
 """How far the emulator's transcendental instructions are from the exact results, beside what AMD documents.
 
-Runs each instruction on inputs of every exponent and writes the table of `docs/emulator.md`:
+Runs each instruction on inputs of every exponent and writes the table of `docs/emulator/instructions.md`:
 
     python benchmarks/transcendental_ulps.py [--write]
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.emulator import isa_oracle as isa  # noqa: E402
 
-PAGE = ROOT / "docs" / "emulator.md"
+PAGE = ROOT / "docs" / "emulator" / "instructions.md"
 MARK = ("<!-- begin: transcendental_ulps.py -->\n", "<!-- end: transcendental_ulps.py -->")
 WAVES = 400
 LONG = np.longdouble
@@ -139,7 +139,7 @@ def table() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the table into docs/emulator.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/emulator/instructions.md")
     arguments = parser.parse_args()
     text = table()
     print(text, end="")

@@ -80,7 +80,7 @@ def test_8_bit_floats_of_gfx950_are_other_formats(tmp_path: Path) -> None:
 
 
 def test_the_page_of_the_emulator_lists_what_is_refused() -> None:
-    page = (isa.ROOT / "docs" / "emulator.md").read_text()
+    page = (isa.ROOT / "docs" / "emulator" / "instructions.md").read_text()
     for name, reason in refused().items():
         assert f"| `{name}{'*' if name.endswith('_') else ''}` | {reason} |" in page
 

@@ -1,5 +1,5 @@
 // Counter definitions follow AMD's counter tables for MI300 (rocprofiler-sdk counter_defs and the descriptions in
-// ROCm Compute Profiler's documentation) and what the same programs gave on an MI300X; docs/emulator.md has the
+// ROCm Compute Profiler's documentation) and what the same programs gave on an MI300X; docs/emulator/timing.md has the
 // comparison. SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_* tick once in four cycles, the other cycle counters in each.
 #include "engine/counters.hpp"
 

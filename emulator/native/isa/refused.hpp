@@ -1,4 +1,4 @@
-// Instructions that the targets have and the emulator refuses, each with its reason. docs/emulator.md shows the same list.
+// Instructions that the targets have and the emulator refuses, each with its reason. docs/emulator/instructions.md shows the same list.
 #pragma once
 
 #include <span>
