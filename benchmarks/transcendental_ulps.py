@@ -139,7 +139,9 @@ def table() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the table into docs/emulator/instructions.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the table into docs/emulator/instructions.md"
+    )
     arguments = parser.parse_args()
     text = table()
     print(text, end="")

@@ -63,11 +63,36 @@ def test_every_page_is_in_the_menu_of_the_site() -> None:
 
 # Pages that a user reads from top to bottom. References (the command line, settings, metrics) are looked into.
 READ_THROUGH = [
-    "accuracy", "answer-key", "benches", "check", "check-limits", "ci", "editors", "emulator", "emulator/engine",
-    "emulator/headers", "emulator/hip", "emulator/instructions", "emulator/state", "emulator/timing", "faq", "glossary", "gpu-captures",
-    "how-it-works", "llm", "mutations", "public-projects", "real-programs", "recipes", "resources",
-    "rewrites", "schemas", "troubleshooting", "tutorial", "where",
-]  # fmt: skip
+    "accuracy",
+    "answer-key",
+    "benches",
+    "check",
+    "check-limits",
+    "ci",
+    "editors",
+    "emulator",
+    "emulator/engine",
+    "emulator/headers",
+    "emulator/hip",
+    "emulator/instructions",
+    "emulator/state",
+    "emulator/timing",
+    "faq",
+    "glossary",
+    "gpu-captures",
+    "how-it-works",
+    "llm",
+    "mutations",
+    "public-projects",
+    "real-programs",
+    "recipes",
+    "resources",
+    "rewrites",
+    "schemas",
+    "troubleshooting",
+    "tutorial",
+    "where",
+]
 
 
 @pytest.mark.parametrize("name", READ_THROUGH)
