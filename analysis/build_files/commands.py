@@ -53,10 +53,17 @@ class Command:
     def for_gpus(self) -> bool:
         """Whether it is a compiler that makes code for AMD's GPUs."""
         name = self.words[0].rpartition("/")[2]
-        hip = any(
-            word.startswith(("--offload-arch", "--hip-link", "-xhip")) or word == "hip" for word in self.words
-        )
-        return name == "hipcc" or (name.startswith((*OURS, "mpi")) and hip)
+        return name == "hipcc" or (name.startswith((*OURS, "mpi")) and self._names_gpus)
+
+    @property
+    def needs_another(self) -> bool:
+        """Whether it is a compiler that does not know the options for AMD's GPUs that it is given."""
+        return self.compiler and self._names_gpus and not self.for_gpus
+
+    @property
+    def _names_gpus(self) -> bool:
+        starts = ("--offload-arch", "--hip-link", "-xhip")
+        return any(word.startswith(starts) or word == "hip" for word in self.words)
 
     @property
     def calls_another(self) -> bool:

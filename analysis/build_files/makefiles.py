@@ -35,6 +35,7 @@ MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 _SECONDS = 30.0
 _MOST_GOALS = 16  # that are asked one by one
+_MOST_ALIKE = 3  # goals called like a program that they build
 _DEEPEST = 4  # of makes that call make
 # What the wrappers of Open MPI and MPICH call: make hands its variables on in the environment.
 _CALLED_FOR_MPI = {"OMPI_CXX": "hipcc", "MPICH_CXX": "hipcc"}
@@ -162,11 +163,27 @@ class _Makefile:
     def by_choice(self) -> tuple[list[MadeProgram], str | None]:
         """The same with what it lets one choose set for AMD's GPUs."""
         found: list[MadeProgram] = []
-        for more in _choices(self._text, self.database, _uses_mpi(self._directory)):
+        for more in self._choices():
             found += self._programs({**self._variables, **more})[0]
             if any(one.for_gpus and not one.lacks for one in found):
                 break
         return found, None
+
+    def _choices(self) -> Iterator[dict[str, str]]:
+        """What to set for AMD's GPUs: what the Makefile leaves open, then compilers that lack or take no such flags."""
+        yield from _choices(self._text, self.database, _uses_mpi(self._directory))
+        commands = self._dry_run(self._variables, None).commands
+        goals = [goal for goal in _goals(self.database) if not _NO_BUILD.match(goal)][:_MOST_GOALS]
+        if not any(c.product for c in commands):
+            commands = tuple(c for goal in goals for c in self._dry_run(self._variables, goal).commands)
+        wrong = {c.words[0] for c in commands if c.needs_another}
+        named = {
+            name: "hipcc"
+            for name, value in _ASSIGNED.findall(self.database)
+            if value in wrong and re.search(rf"\$[({{]{name}[)}}]", self._text)
+        }
+        if named:
+            yield named
 
     def _programs(self, variables: Mapping[str, str]) -> tuple[list[MadeProgram], str | None]:
         """The programs of the first goal, or where it makes none for GPUs, those of the other goals."""
@@ -228,8 +245,10 @@ class _Makefile:
         if not (others or any(c.program == path for c in commands)):
             return goal
         name = os.path.relpath(path, self._directory)
-        for called in (name, f"./{name}"):
-            if any(c.product == path for c in self._dry_run(variables, called).commands):
+        alike = [one for one in _goals(self.database) if len(one) > 1 and one in name and one != name]
+        for called in (name, f"./{name}", *alike[:_MOST_ALIKE]):
+            products = {c.product for c in self._dry_run(variables, called).commands} - {None}
+            if path in products and (called in (name, f"./{name}") or len(products) == 1):
                 return called
         return goal
 

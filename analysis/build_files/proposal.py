@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -184,6 +184,8 @@ def no_hip(directory: Path) -> str | None:
         if uses_hip(text):
             return None
         cuda = cuda or path.suffix == ".cu" or uses_cuda(text)
+    if cuda and any(re.search("hipify|hipcc", texts.text(file) or "") for file in build_files(directory)):
+        return None
     if cuda:
         return "its sources are CUDA's: hipify-perl or hipify-clang makes HIP of them"
     return "no file here has a HIP kernel or a call of HIP"
@@ -229,14 +231,16 @@ def _of_make(
         outside = read_outside(directory, commands, read)
         name = os.path.relpath(one.path, directory)
         found.append(
-            BuildProposal(one.makefile, one.build(), one.run(directory), name, outside, _notes(commands))
+            BuildProposal(
+                one.makefile, one.build(), one.run(directory), name, outside, _notes(commands, one.variables)
+            )
         )
     return found
 
 
-def _notes(commands: Sequence[Command]) -> tuple[str, ...]:
+def _notes(commands: Sequence[Command], variables: Mapping[str, str]) -> tuple[str, ...]:
     notes = []
-    calls = [c for c in commands if c.compiler]
+    calls = [c for c in commands if c.compiler and not (c.calls_another and "OMPI_CXX" in variables)]
     foreign = sorted(
         {
             c.words[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 
 _DATA = Path(__file__).resolve().parent / "rocm"
 _ASKED = ("hipconfig", "rocm_agent_enumerator")
+_HIPIFIES = Path(__file__).resolve().with_name("hipify.py")
+_HIPIFY = ("hipify-perl", "hipify-clang", "hipify")
 _VERSION = "6.2.0"  # of the HIP that our headers complete older ones to (emulator/overlay)
 _ROOTS = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
@@ -71,6 +74,9 @@ def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
         _write_program(
             wrappers / name, _filled_in((_DATA / f"{name}.sh").read_text(encoding="utf-8"), values)
         )
+    for name in _HIPIFY:
+        call = shlex.join([sys.executable, "-I", str(_HIPIFIES)])
+        _write_program(wrappers / name, f'#!/bin/sh\nexec {call} "$@"\n')
     for folder in ("include", "lib", "share/hip", "llvm"):
         (rocm / folder).mkdir(parents=True, exist_ok=True)
     numbers = zip(("MAJOR", "MINOR", "PATCH"), _VERSION.split("."), strict=True)
@@ -184,6 +190,7 @@ exec @COMPILER@ "$@" -Wno-unused-command-line-argument
 
 _TEXTS = [
     _WRAPPER,
+    _HIPIFIES.read_text(encoding="utf-8"),
     *(path.read_text(encoding="utf-8") for path in sorted(_DATA.rglob("*")) if path.is_file()),
 ]
 STAND_INS = hashlib.sha256("\0".join(_TEXTS).encode()).hexdigest()

@@ -21,6 +21,8 @@ _DEFAULT = re.compile(r"\bdefault\w*\W{0,4}(?:is\s+|value\W+)?(\d{1,12})\b", re.
 _CONVERTED = re.compile(
     r"(?P<name>\w+)\s*=\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[ilf]l?|strto\w+|sto\w+)\s*\(\s*argv\s*\[\s*(?P<at>\d)\s*\]"
 )
+# Numbers that are no amount of work: the shape of a workgroup, a choice of GPU or of random numbers.
+_NO_SIZE = re.compile(r"bl(?:oc)?k|thread|tile|warp|wave|group|dev|gpu|seed|rank|tb", re.IGNORECASE)
 _SMALLER = 8
 _LEAST = 32  # a smaller number than that is a choice or a count of few things
 _MOST = 6
@@ -48,7 +50,7 @@ def size_options(texts: Iterable[str], given: Sequence[str] = ()) -> SizeOptions
     in_order = [positions[at] for at in sorted(positions) if at > 0]
     named = tuple(list(said.values())[:_MOST]) or tuple(name for name, _ in in_order)
     if given:
-        fewer = tuple(_fewer(word) for word in given)
+        fewer = tuple(_fewer(word, positions.get(at, ("", None))[0]) for at, word in enumerate(given, 1))
         return SizeOptions(named, fewer if fewer != tuple(given) else ())
     large = [(name, value) for name, value in defaults.items() if value >= _LEAST]
     if large:
@@ -57,7 +59,7 @@ def size_options(texts: Iterable[str], given: Sequence[str] = ()) -> SizeOptions
         )
     values = [value for _, value in in_order]
     if not said and values and all(value is not None for value in values):
-        smaller = tuple(_fewer(str(value)) for value in values)
+        smaller = tuple(_fewer(str(value), name) for name, value in in_order)
         return SizeOptions(named, smaller if smaller != tuple(map(str, values)) else ())
     return SizeOptions(named)
 
@@ -73,6 +75,7 @@ def _read_usage(literal: str, said: dict[str, str], defaults: dict[str, int]) ->
             defaults.setdefault(match["name"], int(default[1]))
 
 
-def _fewer(word: str) -> str:
+def _fewer(word: str, name: str) -> str:
     """An argument for less work: a whole number becomes an eighth, everything else stays."""
-    return str(int(word) // _SMALLER) if word.isdecimal() and int(word) >= _LEAST else word
+    stays = _NO_SIZE.search(name) is not None or not word.isdecimal() or int(word) < _LEAST
+    return word if stays else str(int(word) // _SMALLER)

@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,7 @@ def build_in_tree(
                     *toolchain.library_dirs,
                     *paths_in(searched.values()),
                     *tool_directories(environment["PATH"]),
+                    *{Path(sys.prefix), Path(sys.base_prefix)},  # what stands in for hipify
                     *project.config.optimize.read_paths,
                 ),
                 write=(slot,),

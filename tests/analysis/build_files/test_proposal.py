@@ -230,6 +230,9 @@ def test_a_directory_without_hip_is_said_to_have_none(tmp_path: Path) -> None:
     assert no_hip(tmp_path) == "no file here has a HIP kernel or a call of HIP"
     (tmp_path / "main.cpp").write_text("#include <cuda_runtime.h>\nint main() { cudaMalloc(0, 0); }\n")
     assert "hipify" in str(no_hip(tmp_path))
+    (tmp_path / "Makefile").write_text("app: main.cpp\n\thipify-perl $< > main.hip\n\thipcc -o $@ main.hip\n")
+    assert no_hip(tmp_path) is None, "the Makefile makes HIP of it"
+    (tmp_path / "Makefile").unlink()
     (tmp_path / "kernel.cpp").write_text("__global__ void k() {}\n")
     assert no_hip(tmp_path) is None
 
@@ -410,3 +413,20 @@ def test_a_folder_that_cmake_asks_for_is_not_chosen(tmp_path: Path, toolchain: T
         "set(models hip)\nadd_executable(app main.cpp)\n"
     )
     assert "MODULE_DIR is not set" in propose_builds(tmp_path, toolchain.calls).refused[0]
+
+
+def test_the_goal_of_a_program_is_found_by_its_name_in_the_programs(tmp_path: Path) -> None:
+    make(tmp_path, "all: kernel1 kernel2\nkernel1 kernel2:\n\thipcc -o app_$@ main.cpp -D$@\n")
+    assert lines(tmp_path) == ('build = "make kernel2"', 'run = "./app_kernel2"')
+
+
+def test_a_compiler_that_does_not_know_gpus_is_replaced_where_it_is_given_their_options(
+    tmp_path: Path,
+) -> None:
+    """`hip` gives the compiler to another make, in a folder that does not exist yet."""
+    make(
+        tmp_path,
+        "all: hip\nhip:\n\tmkdir -p build/hip\n\t$(MAKE) -C build/hip app CC=hipcc\n"
+        "app: main.cpp\n\t$(CC) --offload-arch=gfx90a -o $@ $<\n",
+    )
+    assert propose_builds(tmp_path, None).found[0].build == "make CC=hipcc app"

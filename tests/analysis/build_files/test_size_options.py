@@ -20,6 +20,7 @@ SETS = "int n = 4096, r = 10; if (argc > 2) { n = atoi(argv[1]); r = std::stoi(a
         (SETS, (), ("512", "10")),
         (READS, ("1000000", "7", "in.txt"), ("125000", "7", "in.txt")),
         (READS, (), ()),
+        (SETS.replace("r =", "block =").replace("10", "256"), (), ("512", "256")),
         ("int main() { return 0; }", (), ()),
         (USAGE, ("-s", "4", "-m", "event"), ()),
     ],
