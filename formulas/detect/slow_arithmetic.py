@@ -119,11 +119,17 @@ _COMPARES = ("v_cmp_le_u32", "v_cmp_ge_u32")
 def _corrections(group: Sequence[Instruction]) -> list[Instruction]:
     """The comparisons of 32-bit divisions in a line; none where the line divides by constants, or 64 bits."""
     estimates = sum(i.hits for i in group if mnemonic(i).startswith("v_mul_hi_u32"))
-    compares = [i for i in group if mnemonic(i).startswith(_COMPARES)]
+    divisors = {r for i in group if mnemonic(i).startswith("v_mul_lo_u32") for r in _operands(i)[1:]}
+    compares = [i for i in group if mnemonic(i).startswith(_COMPARES) and divisors & set(_operands(i)[1:])]
     selects = sum(i.hits for i in group if mnemonic(i).startswith("v_cndmask_b32"))
     number = sum(i.hits for i in compares)
     wide = any(_uses(i, _WIDE_DIVISION[:1]) for i in group)
     return compares if 0 < number <= _CORRECTIONS * estimates and selects >= number and not wide else []
+
+
+def _operands(i: Instruction) -> list[str]:
+    _, _, operands = i.text.partition(" ")
+    return [operand.strip() for operand in operands.split(",")]
 
 
 def _marks(kind: Kind, group: Sequence[Instruction]) -> list[Instruction]:

@@ -56,7 +56,8 @@ def test_divisions_by_what_a_loop_does_not_change_are_counted_without_their_reci
 def test_a_division_by_a_constant_and_a_bound_that_is_compared_are_no_slow_division() -> None:
     by_seven = ["v_mul_hi_u32 v2, v0, s3", "v_lshrrev_b32_e32 v2, 2, v2", "v_sub_u32_e32 v3, v0, v2"] * 3
     assert found(*by_seven) == []
-    assert found(*by_seven, *["v_cmp_le_u32_e32 vcc, s14, v3"] * 2) == []
+    clamp = ["v_cmp_le_u32_e32 vcc, s14, v3", "v_cndmask_b32_e32 v2, v2, v4, vcc"] * 2
+    assert found(*by_seven, "v_mul_lo_u32 v5, v2, s3", *clamp) == []
 
 
 def test_two_exact_divisions_of_a_line_are_two_operations() -> None:
