@@ -187,7 +187,7 @@ def _product(facts: DeviceFacts, arch: str | None) -> Row | None:
             if facts.chip in product.get("chips", ()):
                 return product
     called = (facts.product or "").lower().replace(" ", "").replace("_", "")
-    named = [(len(name), n) for n, p in enumerate(products) for name in p["names"] if name in called]
+    named = [(len(name), n) for n, p in enumerate(products) for name in p["names"] if _means(called, name)]
     if named:
         return products[max(named)[1]]
     if arch is None or facts.compute_units is None:
@@ -195,6 +195,12 @@ def _product(facts: DeviceFacts, arch: str | None) -> Row | None:
     size = (facts.compute_units, facts.xcds)
     alike = [p for p in products if (_value(p["compute_units"]), _value(p["xcds"])) == size]
     return alike[0] if len(alike) == 1 and not called else None
+
+
+def _means(called: str, name: str) -> bool:
+    """Whether a capture's name of its GPU is one of the product's. An RX with more letters behind it is another one."""
+    _, found, rest = called.partition(name)
+    return bool(found) and not (name.startswith("rx") and rest[:1].isalpha())
 
 
 def _is_whole(facts: DeviceFacts, product: Row) -> bool:

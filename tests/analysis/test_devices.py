@@ -180,3 +180,18 @@ def test_a_wave_of_another_size_has_its_share_of_the_registers() -> None:
 def test_all_named_architectures_are_known() -> None:
     wanted = {"gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151"}
     assert wanted | {"gfx1200", "gfx1201", "sm_80", "sm_90", "sm_100"} <= set(known_architectures())
+
+
+@pytest.mark.parametrize(
+    "called", ["AMD Radeon RX 9070 GRE", "NVIDIA A100 80GB PCIe", "NVIDIA H100 PCIe", "NVIDIA H200"]
+)
+def test_a_relative_of_a_product_has_none_of_its_numbers(called: str) -> None:
+    device = device_of(DeviceFacts(product=called))
+    assert (device.hbm_bytes_per_s, device.compute_units, device.clock_mhz) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("called", "product"), [("AMD Instinct MI300X VF", "mi300x"), ("AMD Radeon RX 9070 XT", "rx9070xt")]
+)
+def test_a_product_is_known_by_what_drivers_call_it(called: str, product: str) -> None:
+    assert device_of(DeviceFacts(product=called)).name == product

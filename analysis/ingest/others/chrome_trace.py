@@ -32,6 +32,7 @@ _GPU = re.compile(r"(GPU\s?\d+$|/device:GPU:(\d+))")
 _CALLS = re.compile(r"CPU (HIP|HSA) API")
 _NVIDIA = re.compile(r"nvidia|geforce|tesla|quadro|rtx|\b[ahvlgb]\d{2,3}\b", re.IGNORECASE)
 _AMD = re.compile(r"amd|radeon|instinct|gfx\d", re.IGNORECASE)
+_WAVE_OF_RDNA = 32  # there HIP counts pairs of CUs
 _SIMDS = 4  # of NVIDIA's multiprocessors since 2014
 
 
@@ -205,7 +206,7 @@ def _agent(told: Mapping[str, Any]) -> Agent:
         facts=DeviceFacts(
             arch=f"{major}.{minor or 0}" if major and is_nvidia else None,
             product=name or None,
-            compute_units=_whole(told.get("numSms")),
+            compute_units=None if is_amd and size == _WAVE_OF_RDNA else _whole(told.get("numSms")),
             max_waves_per_simd=waves // size // _SIMDS if is_nvidia and waves and size else None,
             wave_size=size,
             lds_bytes=shared if is_nvidia else None,

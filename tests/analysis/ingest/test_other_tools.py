@@ -134,6 +134,13 @@ def test_a_compute_capability_is_an_architecture_of_nvidia_only(
         assert not device.ceilings
 
 
+def test_pairs_of_cus_are_not_taken_for_cus(tmp_path: Path) -> None:
+    told = {**PROPERTIES, "name": "AMD Radeon RX 7900 XTX", "computeMajor": 11, "warpSize": 32, "numSms": 48}
+    kineto(tmp_path / "trace.json", told)
+    device = read_captures([tmp_path]).device
+    assert (device.name, device.compute_units, device.partition) == ("rx7900xtx", 96, None)
+
+
 def test_metrics_of_a_details_page_are_in_base_units(tmp_path: Path) -> None:
     ncu_details(tmp_path / "details.csv")
     kernel = only(read_captures([tmp_path]))
