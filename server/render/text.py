@@ -242,6 +242,8 @@ def kernel_table(report: Report, kernels: Sequence[Kernel], width: int = _WIDE) 
 
 
 def _launches(kernel: Kernel) -> str:
+    if not kernel.dispatches and kernel.time_ns is None:
+        return "unknown"  # samples or a trace alone
     some = kernel.profiled < kernel.dispatches
     return f"{kernel.dispatches} ({kernel.profiled} profiled)" if some else str(kernel.dispatches)
 
