@@ -34,6 +34,7 @@ from hipscope.server.cli import (
     resources,
     restore,
     show,
+    sweep,
     validate,
 )
 from hipscope.server.console.manner import MANNER, Color, Manner, MannerGroup
@@ -90,6 +91,6 @@ def main() -> None:
 
 for command in (
     init, profile, show, compare, history, check, resources, optimize, recipes, validate, restore, prompt, consent, llm,
-    allow, emulate, emulator, doctor, cache, lsp, mcp, man,
+    allow, sweep, emulate, emulator, doctor, cache, lsp, mcp, man,
 ):  # fmt: skip
     command.add(app)

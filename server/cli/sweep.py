@@ -1,0 +1,128 @@
+"""`hipscope sweep`: programs, inputs, devices and rules as tasks on a cluster, and what came of them as a table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hipscope.server.console.options import named_path
+from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, text_console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hipscope.server.sweep.tasks import Row
+
+_SHOWN = 40
+_FORMS = (".parquet", ".csv", ".json")
+
+
+def add(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command()(sweep)
+
+
+def sweep(
+    specification: Annotated[
+        Path, typer.Argument(parser=named_path, metavar="SPEC.toml", help="What to do; see docs/sweep.md.")
+    ],
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Processes of the local cluster; left out: one for each core.", show_default=False
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A dask scheduler that is there, such as tcp://host:8786.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            parser=named_path,
+            metavar="FILE",
+            help="Write all rows to this file: .parquet, .csv or .json.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Profile or optimize many programs with many inputs on many devices, on a local or another dask cluster."""
+    with failures_reported():
+        from hipscope.analysis.errors import UsageError
+        from hipscope.server.sweep import cluster
+        from hipscope.server.sweep.specification import read_tasks
+
+        cluster.check_cluster_tools()
+        if output is not None:
+            check_output(output, [specification])
+            if output.suffix not in _FORMS:
+                raise UsageError(f"{output}: no form of that name", f"name it {', '.join(_FORMS)}")
+        tasks = read_tasks(specification)
+        with progress_shown() as progress:
+
+            def done(number: int, of: int) -> None:
+                progress(f"{number} of {of} tasks", number / of)
+
+            rows = cluster.sweep(tasks, workers or os.cpu_count() or 1, scheduler, done)
+        if output is not None:
+            _write(rows, output)
+        _draw(rows)
+        if failed := sum(row["error"] is not None for row in rows):
+            sys.stderr.write(f"hipscope: {failed} of {len(tasks)} tasks failed\n")
+            raise typer.Exit(4)
+
+
+def _write(rows: Sequence[Row], output: Path) -> None:
+    """Write the frame. Raises MissingTool for Parquet without the package that writes it."""
+    from hipscope.analysis.errors import MissingTool
+    from hipscope.analysis.system.python_packages import install_extra
+    from hipscope.server.sweep.cluster import frame
+
+    found = frame(rows)
+    if output.suffix == ".csv":
+        found.to_csv(output, index=False)
+    elif output.suffix == ".json":
+        found.to_json(output, orient="records", indent=1)
+    else:
+        try:
+            found.to_parquet(output, index=False)
+        except ImportError:
+            hint = install_extra("scale")
+            raise MissingTool("Parquet needs the packages of the extra `scale`", hint) from None
+
+
+def _draw(rows: Sequence[Row]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from hipscope.server.render.words import duration
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("program", "arguments", "device", "kernel", "time", "what"):
+        table.add_column(name, justify="right" if name == "time" else "left")
+    for row in rows[:_SHOWN]:
+        gain = (
+            ""
+            if row["speedup"] is None
+            else f", {row['speedup']:.2f}x, program {row['program_speedup'] or 1:.2f}x"
+        )
+        what = row["error"] or (
+            f"{row['rule']}: {row['status']}{gain}" if row["rule"] else row["bound"] or ""
+        )
+        time = "" if row["time_ns"] is None else duration(row["time_ns"])
+        cells = (row["program"], row["arguments"] or "", row["device"] or "", row["kernel"] or "", time, what)
+        table.add_row(*map(Text, map(str, cells)))
+    console = text_console(sys.stdout, None)
+    console.print(table)
+    if len(rows) > _SHOWN:
+        console.print(Text(f"and {len(rows) - _SHOWN} rows more: -o FILE writes all"))

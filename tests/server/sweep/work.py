@@ -1,0 +1,36 @@
+"""What the workers of the tests do in place of a profile: count, and die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from pathlib import Path
+from typing import Any
+
+from hipscope.server.sweep.specification import SweepTask
+from hipscope.server.sweep.tasks import COLUMNS, once
+
+
+def count(task: SweepTask) -> list[dict[str, Any]]:
+    """A row, and a file for each time that the task was done; one whose argument is `die` kills its worker once."""
+    return once(task, _counted)
+
+
+def _counted(task: SweepTask) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    folder = Path(task.program)
+    marker = folder / "died"
+    if task.arguments == ("die",) and not marker.exists():
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task.arguments == ("fail",):
+        raise ValueError("always")
+    (folder / f"{'-'.join(task.arguments)}.{uuid.uuid4()}").touch()
+    return {}, [
+        {
+            **dict.fromkeys(COLUMNS),
+            "program": "p",
+            "arguments": task.arguments[0],
+            "time_ns": float(len(task.key)),
+        }
+    ]
