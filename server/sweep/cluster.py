@@ -7,6 +7,7 @@ stand in the order of the tasks, whatever the number of workers.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -41,13 +42,12 @@ def sweep(
 ) -> list[Row]:
     """The rows of all tasks; `done` gets how many have ended, of how many. Raises MissingTool."""
     check_cluster_tools()
-    from distributed import as_completed
-
+    distributed = importlib.import_module("distributed")
     with _client(workers, scheduler) as client:
         futures = [client.submit(do, task, key=task.key, retries=_RETRIES) for task in tasks]
         by_key = {task.key: task for task in tasks}
         found: dict[str, list[Row]] = {}
-        ended = as_completed(futures, loop=client.loop)  # type: ignore[no-untyped-call]
+        ended = distributed.as_completed(futures, loop=client.loop)
         for number, future in enumerate(ended, 1):
             task = by_key[future.key]
             error = future.exception()
@@ -72,28 +72,25 @@ def _failed(task: SweepTask, error: object) -> list[Row]:
 @contextlib.contextmanager
 def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
     """A client of the cluster. A local one speaks TLS with keys of its own: other users of the machine cannot join."""
-    import dask
-    from distributed import Client, LocalCluster
-    from distributed.security import Security
-
+    dask, distributed = (importlib.import_module(name) for name in ("dask", "distributed"))
     if scheduler is not None:
-        with Client(scheduler, set_as_default=False) as client:  # type: ignore[no-untyped-call]
+        with distributed.Client(scheduler, set_as_default=False) as client:
             yield client
         return
     with (
         work_directory("sweep") as folder,
         dask.config.set(temporary_directory=str(folder)),
-        LocalCluster(  # type: ignore[no-untyped-call]
+        distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
             protocol="tls",
-            security=Security.temporary(),  # type: ignore[no-untyped-call]
+            security=distributed.Security.temporary(),
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             silence_logs=50,
         ) as cluster,
-        Client(cluster, set_as_default=False) as client,  # type: ignore[no-untyped-call]
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client

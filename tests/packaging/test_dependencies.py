@@ -15,8 +15,9 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
 FOLDERS = ("server", "analysis", "formulas", "accordo", "emulator")
-# Loaded by name, and only where a model is asked; litellm is what dspy asks through where the settings say so.
-USED_BY_NAME = {"dspy", "litellm"}
+# Loaded by name, and only where a model is asked; litellm is what dspy asks through where the settings say so. The same
+# of sweeps: pandas writes Parquet with pyarrow, distributed makes its keys with cryptography.
+USED_BY_NAME = {"dspy", "litellm", "distributed", "pyarrow", "cryptography"}
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -45,12 +46,13 @@ def used() -> set[str]:
 
 def test_each_imported_package_is_declared_and_each_declared_one_is_imported() -> None:
     extras = PROJECT["optional-dependencies"]
-    declared = names([*PROJECT["dependencies"], *extras["llm"], *extras["agent"], *extras["report"]])
+    of_users = [row for extra in ("llm", "agent", "report", "scale") for row in extras[extra]]
+    declared = names([*PROJECT["dependencies"], *of_users])
     assert used() | USED_BY_NAME == declared
 
 
 def test_only_parts_that_hipscope_works_without_are_extras() -> None:
-    assert set(PROJECT["optional-dependencies"]) == {"llm", "agent", "report", "libclang", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {"llm", "agent", "report", "scale", "libclang", "dev"}
     assert not names(PROJECT["optional-dependencies"]["dev"]) & {"hipscope", "dspy", "litellm"}
 
 
