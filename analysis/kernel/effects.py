@@ -20,7 +20,9 @@ from hipscope.analysis.source.functions import reaching
 from hipscope.analysis.source.nodes import (
     LOOPS,
     PUBLISHING,
+    PUBLISHING_CALLS,
     TOGETHER,
+    VOLATILE,
     ancestors,
     arguments_of,
     called,
@@ -153,11 +155,22 @@ def publishes(region: Node, kernel: KernelSyntax, until: int | None = None) -> s
     if (word := PUBLISHING.search(code_of(region, end))) is not None:
         return word[0].strip("(. ")
     named = _called_in(region, end)
-    if reached := sorted(named & (kernel.through.publishing | _function_of(region).file.publishing)):
+    function = _function_of(region)
+    if reached := sorted(named & (kernel.through.publishing | function.file.publishing)):
         return reached[0]
+    if reached := sorted(named & (kernel.through.volatile | function.file.volatile)):
+        elsewhere = (c for c in walk(region) if c.type == "call_expression" and not _on_lds(c, function))
+        if found := next((name for c in elsewhere if (name := called(c) or "") in reached), ""):
+            return found
     used = names_in(region)
     shared = (p for p in kernel.parameters if p.name in used and PUBLISHING.search(p.type))
     return next((PUBLISHING.findall(p.type)[0] for p in shared), "")
+
+
+def _on_lds(call: Node, function: _Function) -> bool:
+    """Whether a call is given arrays in LDS and numbers: nothing that other workgroups see."""
+    given = frozenset().union(*(places_of(a) for a in arguments_of(call)))
+    return bool(given & function.named.shared) and not given & function.named.pointers
 
 
 def waits_together(region: Node, kernel: KernelSyntax) -> str:
@@ -304,7 +317,7 @@ def _given(arguments: Iterable[Node], named: _Named) -> frozenset[str]:
     for argument in arguments:
         if argument.type == "binary_expression" and text_of(child_of(argument, "operator")) in ("+", "-"):
             sides = places_of(child_of(argument, "left")) | places_of(child_of(argument, "right"))
-            found |= sides & (named.memory | named.arrays) or sides
+            found |= sides & (named.memory | named.arrays)
         elif not text_of(argument).startswith("&"):  # an address is a change where it is taken
             found |= places_of(argument)
     return found
@@ -378,6 +391,7 @@ class _File:
     functions: Mapping[str, tuple[Node, ...]]
     macros: Mapping[str, tuple[Node, ...]]
     publishing: frozenset[str]
+    volatile: frozenset[str]
     array_members: frozenset[str]
 
 
@@ -607,7 +621,8 @@ def _read_file(root: Node) -> _File:
     return _File(
         {name: tuple(found) for name, found in functions.items()},
         {name: tuple(found) for name, found in macros.items()},
-        reaching(texts, PUBLISHING, macros.keys()),
+        reaching(texts, PUBLISHING_CALLS, macros.keys()),
+        reaching(texts, VOLATILE, macros.keys()),
         frozenset(members),
     )
 
@@ -620,13 +635,7 @@ def _of_the_file(name: str, file: _File) -> frozenset[str]:
             continue
         seen.add(name)
         for definition in file.functions.get(name, ()):
-            own = {
-                text_of(n)
-                for d in walk(definition)
-                if "declarat" in d.type
-                for n in [declared_name(d)]
-                if n is not None
-            }
+            own = _Named.read(definition).declared
             found |= _changed_inside(definition) - own
             left += [c.rpartition("::")[2] for n in walk(definition) if (c := called(n)) is not None]
     return frozenset(found)
@@ -664,13 +673,24 @@ def _ends(loop: Node) -> Iterator[Node]:
 def _moving(loop: Node) -> frozenset[str]:
     """The names that a step changes by itself, not only by reading memory at a place that stays the same."""
     assigned = [n for n in walk(loop) if n.type in _ASSIGNS]
-    reads = [n for n in assigned if _only_reads(n) and not _names(n) & names_in(_value(n))]
+    reads = [n for n in assigned if _only_reads(n)]
     direct = {n.id for n in reads}
     moving = set(names_of_all(child_of(n, "argument") for n in walk(loop) if n.type == "update_expression"))
     moving |= {name for n in assigned if n.id not in direct for name in _names(n)}
+    moving |= {
+        name for n in reads for name in _names(n) if name in _sources_of(n, reads)
+    }  # it walks along a list
     while more := {name for n in reads if names_in(_value(n)) & moving for name in _names(n)} - moving:
         moving |= more
     return frozenset(moving)
+
+
+def _sources_of(node: Node, reads: Sequence[Node]) -> frozenset[str]:
+    """The names that decide what is read, also by way of other reads."""
+    found = names_in(_value(node))
+    while more := names_of_all(_value(n) for n in reads if _names(n) & found) - found:
+        found |= more
+    return found
 
 
 def _names(node: Node) -> frozenset[str]:

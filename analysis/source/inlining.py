@@ -17,8 +17,9 @@ from hipscope.analysis.source.array_accesses import accesses, chains
 from hipscope.analysis.source.expansion import KERNEL, WHOLE, CannotSee, Scope, expand, scope_of, structure_at
 from hipscope.analysis.source.functions import Callables
 from hipscope.analysis.source.nodes import (
-    PUBLISHING,
+    PUBLISHING_CALLS,
     TOGETHER,
+    VOLATILE,
     called,
     child_of,
     code_of,
@@ -105,7 +106,8 @@ def see_through(
             callables.constants,
             frozenset(declaration.id for declaration in named),
             callables.reaching(TOGETHER),
-            callables.reaching(PUBLISHING),
+            callables.reaching(PUBLISHING_CALLS),
+            callables.reaching(VOLATILE),
         ),
         state=kernel.state - _numbers(callables.constants),
     )

@@ -16,7 +16,10 @@ BARRIERS = frozenset(classes()["barrier"].names)
 # Where lanes or waves wait for each other, or one uses what another has in its registers.
 TOGETHER = words("barrier", "other_barrier", "lanes", "fence")
 # What makes memory visible to other work-items as it is written, or waits for theirs.
-PUBLISHING = words("fence", "ordered_atomic", "sleep", "grid_group", "qualifier")
+PUBLISHING = words("fence", "ordered_atomic", "sleep", "grid_group", "assembly", "volatile")
+# The same in a function that is called: what is volatile there may be LDS, which its caller knows.
+PUBLISHING_CALLS = words("fence", "ordered_atomic", "sleep", "grid_group", "assembly")
+VOLATILE = words("volatile")
 LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim|gridDim)\.([xyz])")

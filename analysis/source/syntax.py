@@ -131,7 +131,7 @@ class Through:
     the like that some callee asks for by itself, with that callee's name. `constants` are those of the headers.
     `names` are declarations of locals that only give another name to a view or a place in memory, by their ids.
     `together` names the callees in which lanes or waves wait for each other, or exchange something, `publishing` those
-    that make memory visible to others, or wait for it.
+    that make memory visible to others, or wait for it, `volatile` those that may do so where memory is not LDS.
     """
 
     meanings: Mapping[int, Node]
@@ -141,6 +141,7 @@ class Through:
     names: frozenset[int] = frozenset()
     together: frozenset[str] = frozenset()
     publishing: frozenset[str] = frozenset()
+    volatile: frozenset[str] = frozenset()
 
 
 UNSEEN = Through({}, (), {}, {})

@@ -16,6 +16,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -65,8 +66,8 @@ class _Loop:
 def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
     """Two elements of a loop at a time, in packed float instructions.
 
-    Needs: `+ -no overlap*.
-    Assumes:  /` on floats without calls and conditions; gfx90a, gfx942, gfx950; .
+    Needs: sums, products and quotients of floats, without calls and conditions; gfx90a, gfx942 or gfx950.
+    Assumes: no overlap.
     """
     del finding
     file = parse(source)
@@ -95,7 +96,7 @@ def _read(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop:
         text_of(child_of(condition, "operator")) == "<"
         and text_of(child_of(update, "operator")) == "+="
         and text_of(left) == text_of(child_of(update, "left")) == counter
-        and declared_type(counter, kernel) in ("int", "unsigned", "unsigned int", "size_t", "long")
+        and declared_type(counter, kernel) in integers(32)
         and is_plain(right)
         and is_plain(step)
         and body.type == "compound_statement"

@@ -191,6 +191,7 @@ def test_a_loop_that_waits_for_memory_to_change_is_found(loop: str) -> None:
         "while (i < n) { sum += out[i]; i += 4; }", "while (out[i] > 0) { i = out[i]; }", "while (i) i >>= 1;",
         "do { sum += out[i]; } while (++i < n);", "for (int s = blockDim.x / 2; s > 0; s >>= 1) sum += s;",
         "while (out[0] > 1) { out[0] /= 2; }", "while (node != 0) { node = out[node]; }", "for (int& v : list) v = 1;",
+        "while ((i = out[node]) >= 0) { node = out[i + n]; }",
         "for (int p = out[n]; p < out[n + 1]; ++p) sum += p;",
         "while (a < b) { int c = (a + b) / 2; if (out[c] < n) a = c + 1; else b = c; }",
     ],
@@ -199,3 +200,11 @@ def test_a_loop_that_moves_by_itself_waits_for_nothing(loop: str) -> None:
     kernel = kernel_of(f"int i = 0, sum = 0, node = n, a = 0, b = n;\n{loop}")
     assert spinning_loop(kernel) is None
     assert relies_on_others(kernel) == ""
+
+
+def test_a_volatile_helper_for_lds_tells_no_other_workgroup_anything() -> None:
+    file = "__device__ void last(volatile int* s, int t) { s[t] += s[t + 32]; }\n"
+    in_lds = kernel_of("__shared__ int sums[64];\nlast(sums, threadIdx.x);", file=file)
+    assert relies_on_others(in_lds) == ""
+    in_memory = kernel_of("last(out, threadIdx.x);", file=file)
+    assert relies_on_others(in_memory) == "`last`"
