@@ -5,8 +5,9 @@ Takes the name of a type as source or compiler spell it, gives its `Element`, it
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +54,43 @@ class NumberType:
         return self.element.size * self.count
 
 
+@dataclass(frozen=True)
+class IntegerType:
+    """The size and sign of an integer."""
+
+    bits: int
+    signed: bool
+
+
+def _spelled() -> Iterator[tuple[str, IntegerType]]:
+    """Every order of the words of an integer: `unsigned long int` and `long unsigned` are one type."""
+    sizes = {"char": 8, "short": 16, "short int": 16, "int": 32, "": 32}
+    sizes |= dict.fromkeys(("long", "long int", "long long", "long long int"), 64)
+    for base, bits in sizes.items():
+        for sign in ("", "signed", "unsigned"):
+            for order in itertools.permutations([*base.split(), *sign.split()]):
+                if order:
+                    yield " ".join(order), IntegerType(bits, sign != "unsigned")
+    for bits in (8, 16, 32, 64):
+        for scope in ("", "std::"):
+            yield f"{scope}int{bits}_t", IntegerType(bits, True)
+            yield f"{scope}uint{bits}_t", IntegerType(bits, False)
+    for scope in ("", "std::"):
+        yield from ((f"{scope}{name}", IntegerType(64, False)) for name in ("size_t", "uintptr_t"))
+        yield from ((f"{scope}{name}", IntegerType(64, True)) for name in ("ptrdiff_t", "intptr_t"))
+    yield "ssize_t", IntegerType(64, True)
+    for name, bits in (("uchar", 8), ("ushort", 16), ("uint", 32), ("ulong", 64), ("ulonglong", 64)):
+        yield name, IntegerType(bits, False)
+
+
+INTEGERS: Mapping[str, IntegerType] = dict(_spelled())
+
+
+def integers(least: int, most: int = 64, *, signed: bool | None = None) -> frozenset[str]:
+    """The spellings of all integer types of these sizes in bits, of one sign or of both; `bool` is none."""
+    return frozenset(n for n, t in INTEGERS.items() if least <= t.bits <= most and signed in (None, t.signed))
+
+
 BYTES = Element("bytes", "bytes", 1)
 WIDENED = ("fp32", "fp16", "bf16")  # what double precision is more precise than
 _NUMPY = {
@@ -64,11 +102,6 @@ _FP64 = Element("fp64", "float", 8, 2.0**-52)
 _FP32 = Element("fp32", "float", 4, 2.0**-23)
 _FP16 = Element("fp16", "float", 2, 2.0**-10)
 _BF16 = Element("bf16", "float", 2, 2.0**-7)
-
-
-def _integers(signed: bool, bits: int, *names: str) -> dict[str, NumberType]:
-    element = Element(f"{'int' if signed else 'uint'}{bits}", "integer", bits // 8)
-    return dict.fromkeys(names, NumberType(element))
 
 
 # Sizes: LP64 (System V x86-64 ABI, and the AMDGPU target, which follows its host). HIP's own names: amd_hip_fp16.h,
@@ -83,17 +116,10 @@ NUMBER_TYPES: Mapping[str, NumberType] = {
     **dict.fromkeys(("hipFloatComplex", "hipComplex"), NumberType(_FP32, 2)),
     "hipDoubleComplex": NumberType(_FP64, 2),
     "bool": NumberType(Element("bool", "integer", 1)),
-    **_integers(True, 8, "char", "signed char", "int8_t"),
-    **_integers(False, 8, "unsigned char", "uint8_t"),
-    **_integers(True, 16, "short", "short int", "int16_t"),
-    **_integers(False, 16, "unsigned short", "unsigned short int", "uint16_t"),
-    **_integers(True, 32, "int", "int32_t"),
-    **_integers(False, 32, "unsigned", "unsigned int", "uint32_t"),
-    **_integers(True, 64, "long", "long int", "long long", "long long int", "int64_t"),
-    **_integers(
-        False, 64, "unsigned long", "unsigned long int", "unsigned long long", "unsigned long long int", "uint64_t",
-        "size_t",
-    ),
+    **{
+        name: NumberType(Element(f"{'int' if kind.signed else 'uint'}{kind.bits}", "integer", kind.bits // 8))
+        for name, kind in INTEGERS.items()
+    },
 }  # fmt: skip
 SMALL_FLOATS = frozenset(
     n for n, t in NUMBER_TYPES.items() if t.element.size == 2 and t.element.kind == "float"

@@ -18,6 +18,7 @@ from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.semantics.records import Call, FunctionInstance, FunctionKey, Type
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import device_functions
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
@@ -25,7 +26,7 @@ from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.facts.source_types import source_types
 
 _Value = TypeVar("_Value")
-_INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"})
+_INTEGERS = integers(32)
 _NUMBER = re.compile(r"(?:(?:const|unsigned|signed|bool|char|short|int|long|float|double|_Float16)\b ?)+")
 _HOT = 0.1  # of the kernel's cycles: a function with less than that has little to give
 _MOST = 6  # each is asked by all recipes for functions

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import ancestors, names_in, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.emulator.devices import lds_sets
 from hipscope.formulas.facts.launch_facts import LaunchFact
@@ -169,21 +170,7 @@ def lines_touched(byte_addresses: Lanes, line_bytes: int = LINE_BYTES) -> int:
     return len(np.unique(byte_addresses // line_bytes))
 
 
-_INTEGERS = frozenset(
-    [
-        "int",
-        "unsigned",
-        "size_t",
-        "long",
-        "short",
-        "char",
-        "int32_t",
-        "uint32_t",
-        "int64_t",
-        "uint64_t",
-        "uint",
-    ]
-)
+_INTEGERS = integers(32)
 
 
 def _broadcast(value: int, count: int) -> Lanes:

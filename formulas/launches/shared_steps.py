@@ -25,15 +25,16 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type, only_statement
+from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type, only_statement
 from hipscope.formulas.propose.recipes.shared.loop_elements import is_steady
 from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
 
 Kind = Literal["sum", "bits", "least", "best"]
 
-_COUNTERS = INTEGER_TYPES | {"uint", "ulong", "short", "unsigned short", "long long", "unsigned long long"}
+_COUNTERS = integers(16)
 _SUMS = ("+=", "-=")
 _BITS = ("|=", "&=")
 _LEAST = ("fminf", "fmaxf", "fmin", "fmax", "min", "max")

@@ -19,6 +19,7 @@ from hipscope.analysis.kernel.effects import (
     waits_together,
 )
 from hipscope.analysis.source.nodes import called, child_of, declarations_in, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
 from hipscope.formulas.launches.one_lane_stores import CannotSeparate, one_lane_stores, written_by
@@ -35,13 +36,7 @@ from hipscope.formulas.propose.recipes.shared.loop_elements import Around, aroun
 from hipscope.formulas.propose.recipes.shared.thread_renumbering import LANE_FUNCTIONS
 from hipscope.formulas.propose.splice import Splice
 
-_SHUFFLED = frozenset(
-    {
-        "float", "double", "int", "unsigned", "unsigned int", "long", "unsigned long", "long long",
-        "unsigned long long", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "bool", "uint", "ulong", "char",
-        "signed char", "unsigned char", "short", "unsigned short", "int8_t", "uint8_t", "int16_t", "uint16_t",
-    }
-)  # fmt: skip
+_SHUFFLED = integers(8) | {"float", "double", "bool"}
 
 
 _PASSED = ("declaration", "expression_statement", "comment", "preproc_call")

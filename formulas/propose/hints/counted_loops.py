@@ -24,25 +24,15 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
 from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
 
-_SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t", "ptrdiff_t"})
-_UNSIGNED = frozenset(
-    {
-        "unsigned",
-        "unsigned int",
-        "unsigned long",
-        "unsigned long long",
-        "uint",
-        "size_t",
-        "uint32_t",
-        "uint64_t",
-    }
-)
+_SIGNED = integers(16, signed=True)
+_UNSIGNED = integers(32, signed=False)
 _HEADER = "does not go by a step, as `for (int i = ...; i < n; i += step)` does"
 _STAYS = frozenset(
     {

@@ -14,6 +14,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changes
 from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -29,19 +30,8 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
-_UNSIGNED = frozenset(
-    {
-        "unsigned",
-        "unsigned int",
-        "unsigned long",
-        "unsigned long long",
-        "uint",
-        "size_t",
-        "uint32_t",
-        "uint64_t",
-    }
-)
-_SIGNED = frozenset({"int", "int32_t", "long", "long long", "int64_t"})
+_UNSIGNED = integers(32, signed=False)
+_SIGNED = integers(32, signed=True)
 _NO_REFILL = "does not begin each step by asking whether something is used up"
 
 

@@ -23,6 +23,7 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 NAME = "division"
 
 _LIMIT = 2**31
-_NARROW = frozenset({"int", "int32_t", "short", "char"})
-_UNSIGNED_32 = frozenset({"unsigned", "unsigned int", "uint32_t"})
+_NARROW = integers(8, 32, signed=True)
+_UNSIGNED_32 = integers(32, 32, signed=False)
 
 
 @rewrite("division", "Arithmetic", "precision", function=True, any_caller=True, rank=54)

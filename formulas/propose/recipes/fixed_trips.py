@@ -17,6 +17,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, unsteady_names
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -43,7 +44,7 @@ NAME = "fixed_trips"
 _MOST_TRIPS = 16  # steps of one loop: of longer ones a part at a time is enough
 _MOST_COPIES = 128  # of a body, in all loops of a nest together
 _ONE = ""  # stands for the numbers in a sum
-_SIGNED = frozenset({"int", "long", "long long", "short", "int32_t", "int64_t"})
+_SIGNED = integers(16, signed=True)
 _MOST_LINES = 60  # of a nest: its text stands there twice afterwards
 
 

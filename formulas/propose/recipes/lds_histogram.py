@@ -15,6 +15,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
@@ -378,7 +379,7 @@ def _guarded(
     if not named:
         index = style.fresh("bin")
         lines.append(f"{depth}const auto {index} = {text_of(first.place)};")
-    narrow = named and declared_type(index, kernel) in ("int", "unsigned", "unsigned int")
+    narrow = named and declared_type(index, kernel) in integers(32, 32)
     unsigned = "unsigned" if narrow else "unsigned long long"
     lines += [
         f"{depth}if (static_cast<{unsigned}>({index}) < {copy.extent}) {{",

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import called, child_of, declared_name, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
-    INTEGER_TYPES,
     before_directives,
     indentation,
     is_pure,
@@ -63,9 +63,7 @@ _MOST = 2  # candidates: tiles of one load for each thread, and of two
 _BANK_BYTES = 4
 _BYTES_AT_ONCE = 256  # that unrolled steps load from LDS: half of the registers of a full SIMD
 _APART = "lets another argument overlap {} (none did in the recorded ones)"
-_NUMBERS = INTEGER_TYPES | {
-    "float", "double", "char", "unsigned char", "short", "unsigned short", "long long", "bool",
-}  # fmt: skip
+_NUMBERS = integers(8) | {"float", "double", "bool"}
 _MATH = re.compile(
     r"(sqrt|rsqrt|fabs|exp|exp2|log|log2|log10|sin|cos|tan|tanh|pow|fma|fmin|fmax|floor|ceil|min|max|abs)f?"
 )

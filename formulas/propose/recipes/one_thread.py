@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -38,7 +39,7 @@ WHOLE = frozenset(
     {"int", "unsigned", "unsigned int", "uint", "int32_t", "uint32_t", "long long", "unsigned long long"}
 )
 FLOATS = frozenset({"float", "double"})
-COUNTERS = WHOLE | {"size_t", "long", "unsigned long"}
+COUNTERS = integers(32)
 _AXES = {
     "x": ("threadIdx.x", "hipThreadIdx_x"),
     "y": ("threadIdx.y", "hipThreadIdx_y"),

@@ -254,7 +254,7 @@ class Dependences:
         if node.type != "identifier" or (known := self.declared.get(text_of(node))) is None:
             return None
         kind = squeeze(text_of(child_of(known[1], "type")))
-        return known[0].child_by_field_name("value") if kind in (*INTEGER_TYPES, "auto", "uint") else None
+        return known[0].child_by_field_name("value") if kind in (*INTEGER_TYPES, "auto") else None
 
     def _number(self, node: Node) -> int | None:
         """The number that a literal, a constant of the file or a variable with one stands for."""

@@ -39,7 +39,7 @@ from hipscope.formulas.propose.recipes.thread_parts import (
     dependences,
 )
 
-_COUNTERS = INTEGER_TYPES | {"uint", "long long", "unsigned long long"}
+_COUNTERS = INTEGER_TYPES
 _LEAST_SHARED = 4  # threads to an element: with fewer the two ways through LDS cost what they save
 _LEAVING = (
     "break_statement",

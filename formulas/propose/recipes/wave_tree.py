@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 NAME = "wave_tree"
 
-SHUFFLED = INTEGER_TYPES | {"float", "double", "long long", "unsigned long long"}
+SHUFFLED = INTEGER_TYPES | {"float", "double"}
 _PURE = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _THREAD = ("threadIdx.x", "hipThreadIdx_x")
 _THREADS = ("blockDim.x", "hipBlockDim_x")
-_COUNTERS = INTEGER_TYPES | {"uint"}
+_COUNTERS = INTEGER_TYPES
 _POWERS = tuple(1 << power for power in range(MAX_THREADS.bit_length()))
 _LEVELS = 3  # of names for names
 _NO_STEP = "its body is not one guarded step and a barrier"

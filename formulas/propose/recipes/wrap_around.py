@@ -20,6 +20,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 NAME = "wrap_around"
 
 _LIMIT = 2**31
-_UNSIGNED = frozenset({"unsigned", "unsigned int", "uint32_t", "unsigned long", "size_t", "uint64_t"})
+_UNSIGNED = integers(32, signed=False)
 _NAME = r"[A-Za-z_]\w*"
 
 

@@ -20,17 +20,15 @@ from hipscope.analysis.source.nodes import (
     text_of,
     walk,
 )
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.edit_helpers import INTEGER_TYPES, declared_type
+from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
 
 Kind = Literal["float", "integer"]
 
-_INTEGERS = INTEGER_TYPES | {
-    "bool", "char", "signed char", "unsigned char", "short", "unsigned short", "uint8_t", "int8_t", "unsigned long",
-    "long", "long long", "unsigned long long",
-}  # fmt: skip
+_INTEGERS = integers(8) | {"bool"}
 _COMPARISONS = frozenset({"<", ">", "<=", ">=", "==", "!=", "&&", "||"})
 _FLOAT_FUNCTIONS = frozenset(
     f"{name}f"

@@ -13,6 +13,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
+from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
@@ -375,20 +376,7 @@ def is_pure(expression: Node, kernel: KernelSyntax | None = None) -> bool:
 
 
 _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
-INTEGER_TYPES = frozenset(
-    {
-        "int",
-        "unsigned",
-        "unsigned int",
-        "long",
-        "unsigned long",
-        "size_t",
-        "uint32_t",
-        "int32_t",
-        "int64_t",
-        "uint64_t",
-    }
-)
+INTEGER_TYPES = integers(32)
 
 
 _PLACES = re.compile(
