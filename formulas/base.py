@@ -97,8 +97,9 @@ class Formula(ABC):
 
     A rewrite must move at least one of the `objectives`, the first of which is the main one; a formula without any
     only diagnoses. `keeps` is the work that no rewrite for this formula saves: it limits how much faster a kernel can
-    become. `fewer_launches`: what an empty launch takes does not limit that, as there would be fewer. `guidance` are
-    directions for a language model, one per attempt.
+    become. `fewer_launches`: what an empty launch takes does not limit that, as there would be fewer. `times_hold_it`:
+    the times shown hold what the cause costs; where a model leaves it out, no gain is told. `guidance` are directions
+    for a language model, one per attempt.
     """
 
     name: ClassVar[str]
@@ -108,6 +109,7 @@ class Formula(ABC):
     needs: ClassVar[Sequence[Need]]
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes", "flops"})
     fewer_launches: ClassVar[bool] = False
+    times_hold_it: ClassVar[bool] = True
     guidance: ClassVar[Sequence[str]] = ()
 
     @abstractmethod

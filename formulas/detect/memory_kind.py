@@ -79,6 +79,7 @@ class MemoryKind(Formula):
         "reduce within the wave and the workgroup first, so that few accesses go there",
         "where nobody looks before the kernel ends: hipHostMallocNonCoherent, hipMemAdviseSetCoarseGrain",
     )
+    times_hold_it: ClassVar[bool] = False
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions",), "a finding per kind of memory, on the emulator"),
     )

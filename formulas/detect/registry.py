@@ -246,6 +246,8 @@ def _excuse(formula: Formula, what: str, error: Exception) -> None:
 def _bounded(profile: Profile, kernel: Kernel, formula: Formula, finding: Finding) -> Finding:
     if formula.fewer_launches:
         return replace(finding, estimated_speedup=1 / (1 - finding.share) if finding.share < 1 else None)
+    if not formula.times_hold_it:
+        return finding
     times = estimated_speedup(profile, kernel, finding.share, formula.keeps)
     if times is None:
         return finding

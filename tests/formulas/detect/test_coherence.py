@@ -173,6 +173,12 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Profiled]:
         yield Profiled(session.profile, run.texts, detect_all(session.profile, run.texts))
 
 
+def test_no_gain_is_told_for_a_cost_that_the_times_do_not_hold(profiled: Profiled) -> None:
+    assert "not modelled" in profiled.of("sum").message
+    assert profiled.of("sum").estimated_speedup is None
+    assert profiled.of("fence_in_a_loop").estimated_speedup is not None
+
+
 def test_printf_is_named_where_it_stands_though_its_code_has_no_lines(profiled: Profiled) -> None:
     found = profiled.of("tell")
     assert found.message.startswith("`printf` asks the host")
