@@ -67,7 +67,8 @@ class MadeProgram:
     """A program that a Makefile builds: the goal and variables to ask make for, and the command that starts it.
 
     `for_gpus`: what compiles it makes code for AMD's GPUs. `sources`: what it is compiled from, as far as the commands
-    say. `commands`: all that make would start. `lacks`: the compilers among them that are not installed.
+    say. `commands`: all that make would start. `lacks`: the compilers among them that are not installed. `guessed`: the
+    Makefile by itself makes another one.
     """
 
     makefile: str
@@ -79,6 +80,7 @@ class MadeProgram:
     sources: frozenset[Path]
     commands: tuple[Command, ...]
     lacks: frozenset[str] = frozenset()
+    guessed: bool = False
 
     def build(self) -> str:
         """The shell command."""
@@ -164,7 +166,7 @@ class _Makefile:
         """The same with what it lets one choose set for AMD's GPUs."""
         found: list[MadeProgram] = []
         for more in self._choices():
-            found += self._programs({**self._variables, **more})[0]
+            found += [replace(one, guessed=True) for one in self._programs({**self._variables, **more})[0]]
             if any(one.for_gpus and not one.lacks for one in found):
                 break
         return found, None

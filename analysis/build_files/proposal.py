@@ -82,7 +82,7 @@ def propose_builds(
     refused: list[str] = []
     flags: tuple[str, ...] = ()
     names = makefiles(directory)
-    ready = False
+    ready = sure = False
     if names and shutil.which("make") is None:
         refused.append(f"{names[0]} needs make, which is not installed")
     elif names:
@@ -91,11 +91,12 @@ def propose_builds(
         of_source = [one for one in made.programs if source is None or source in one.sources]
         found += _of_make(directory, of_source, made.included)
         ready = any(one.for_gpus and not one.lacks for one in of_source)
+        sure = any(one.for_gpus and not one.lacks and not one.guessed for one in of_source)
         if made.refused is not None:
             refused.append(f"make refuses the {names[0]}: {made.refused}")
     if not ready and (directory / CMAKE_FILE).is_file():
         configured, reason = _of_cmake(directory, calls, source)
-        ready = any(for_gpus for _, for_gpus in configured)
+        ready = sure = any(for_gpus for _, for_gpus in configured)
         found = (
             [*(one for one, _ in configured), *found] if ready else [*found, *(one for one, _ in configured)]
         )
@@ -105,7 +106,7 @@ def propose_builds(
         outside = read_outside(directory, script.commands)
         run = _started(directory, script.program)
         found.append(BuildProposal(script.name, f"sh ./{script.name}", run, script.program.name, outside))
-    alone = [] if ready else _of_sources(directory, flags, source)
+    alone = [] if sure else _of_sources(directory, flags, source)
     if not found and source is None and below and not any(is_near(one.origin) for one in alone):
         found += _of_folders(directory, calls, refused)
         alone = [] if found else alone

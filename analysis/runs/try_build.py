@@ -29,12 +29,14 @@ from hipscope.analysis.toolchain.build import BuiltProgram, build_program
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import Project, command_project, resolve_project
 from hipscope.analysis.toolchain.run_command import arguments_in
-from hipscope.emulator.raw import LaunchesRead, read_faults
+from hipscope.emulator.raw import LaunchesRead, RawFault, read_faults
 from hipscope.emulator.symbolize import demangle
 
 _LOOK_SECONDS = 0.2
 _MORE_SECONDS = 15.0  # that a program may go on after its first launch until it counts as a long one
 _TO_WRITE_S = 6.0
+_DEVICES = {"gfx90a": "mi250x", "gfx950": "mi355x"}
+_OTHER_GPU = re.compile("|".join(_DEVICES))
 _CUT_SHORT = re.compile(r"(\d+) of (\d+) (?:workgroups were done|had ended)")  # the emulator's words
 _SHOWN = 160
 
@@ -140,6 +142,8 @@ def _try(
     if (absent := _not_made(built, given)) is not None:
         return Tried(changed, False, False, absent)
     ended = _first_launch(project, built, toolchain, run, seconds)
+    if isinstance(ended, RawFault):
+        return Tried(changed, True, True, _of_fault(ended))
     if ended is None:
         return Tried(changed, True, True)
     if isinstance(ended, LongRun):
@@ -162,10 +166,11 @@ def _not_made(built: BuiltProgram, command: str | None) -> str | None:
 
 def _first_launch(
     project: Project, built: BuiltProgram, toolchain: Toolchain, run: Run, seconds: float
-) -> tuple[Completed, str | None] | LongRun | None:
+) -> tuple[Completed, str | None] | LongRun | RawFault | None:
     """Run the program until its first launch, and a little longer to see whether it ends.
 
-    None when it does; else how far it came, or how it ended before a launch, and which files it lacks.
+    None when it does; else how far it came, the access that ended it, or how it ended before a launch, and which files
+    it lacks.
     """
     started = time.monotonic()
     # A launch is cut short before the program is, and has to be written down in between.
@@ -201,7 +206,9 @@ def _first_launch(
                 spent = time.monotonic() - started
                 share = max(int(cut[1]), 0.5) / int(cut[2])
                 return LongRun(spent, len(launches.rest()), _short(fault.kernel), spent / share / 60)
-        if launches.rest() or read_faults(raw):
+        if faults := read_faults(raw):
+            return faults[0]
+        if launches.rest():
             return None
         return completed, what_it_lacks(job, completed.text)
 
@@ -213,6 +220,15 @@ def _watch(launches: LaunchesRead, ended: threading.Event, stop: Stop) -> None:
             if not ended.wait(_MORE_SECONDS):
                 stop.set()
             return
+
+
+def _of_fault(fault: RawFault) -> str:
+    """What a kernel does that ends its launch, and what profiles it all the same."""
+    said = f"kernel {_short(fault.kernel)}: {fault.message.partition(', in workgroup')[0]}"
+    left_out = (
+        "; `--keep-going` of profile leaves such accesses out" if "out-of-bounds" in fault.message else ""
+    )
+    return f"its first launches stop: {said}{left_out}"
 
 
 def _texts(project: Project, run: Run) -> list[str]:
@@ -235,6 +251,10 @@ def _why_not(completed: Completed, lacks: str | None, seconds: float) -> str:
     lines = [line.strip() for line in completed.text.splitlines() if line.strip()]
     asking = speaks_of_arguments(completed.text)
     printed = [f"it printed: {line[:_SHOWN]}" for line in ([asking] if asking else lines[-1:])]
+    if (other := _OTHER_GPU.search(completed.text)) is not None:
+        printed.append(
+            f'it speaks of {other[0]}: `device = "{_DEVICES[other[0]]}"` in hipscope.toml models one'
+        )
     return "; ".join([how, *([lacks] if lacks and not asking else []), *printed])
 
 

@@ -120,6 +120,7 @@ def _chosen(
             if not arguments and (given := _ask_for_less(last)):
                 return _chosen(directory, last.proposal.program, given, untried, seconds)
             notes += _of_long_run(last)
+        notes += [last.reason] if last.reason else []
         return last.proposal, [*notes, *last.proposal.notes]
     built = [one for one in tried if one.built]
     if not built:

@@ -191,6 +191,9 @@ def test_a_choice_that_a_makefile_leaves_is_made_for_amd(tmp_path: Path) -> None
         "app: main.cpp\n\t$(CXX) -o $@ $<\n",
     )
     assert lines(tmp_path)[0] == 'build = "make VENDOR=amd"'
+    assert propose_builds(tmp_path, None).found[-1].origin == "main.cpp", (
+        "a guess comes before the sources alone"
+    )
 
 
 def test_a_makefile_that_make_refuses_lends_its_definitions(tmp_path: Path) -> None:

@@ -106,3 +106,23 @@ def test_a_program_that_runs_for_long_is_offered_a_smaller_problem(cli: Cli) -> 
     again = cli("init", "--force", "--", "1")
     assert "runs for long" not in again.stderr
     assert tomllib.loads(again.stdout)["run"] == "./app 1"
+
+
+def test_an_access_out_of_bounds_in_the_first_launch_is_said_with_what_profiles_it(cli: Cli) -> None:
+    cli.write(
+        "#include <hip/hip_runtime.h>\n__global__ void k(double* p) { p[threadIdx.x] = 1; }\n"
+        "int main() { double* p; (void)hipMalloc(&p, 1024); k<<<1, 256>>>(p); return hipDeviceSynchronize(); }\n",
+        "main.hip",
+    )
+    told = cli("init")
+    assert told.code == 0
+    assert "its first launches stop: kernel k: out-of-bounds store" in told.stderr
+    assert "`--keep-going` of profile" in told.stderr
+
+
+def test_a_program_for_another_gpu_is_said_to_want_its_device(cli: Cli) -> None:
+    cli.write(
+        KERNEL + '#include <cstdio>\nint main() { puts("needs gfx90a"); return 1; }\n',
+        "main.hip",
+    )
+    assert 'it speaks of gfx90a: `device = "mi250x"`' in cli("init").stderr
