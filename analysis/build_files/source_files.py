@@ -77,7 +77,7 @@ _LANGUAGES: Mapping[str, str] = {
     ".bc": "LLVM bitcode", ".mlir": "MLIR", ".s": "assembly",
 }  # fmt: skip
 _BUILD_FILES = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "hipscope.toml")
-_CAPTURES = (".json", ".csv", ".db", ".rocpd", ".pftrace", ".ncu-rep")
+_CAPTURES = (".json", ".csv", ".db", ".rocpd", ".pftrace", ".ncu-rep", ".nsys-rep", ".rpd", ".sqlite")
 _SIGNS = (b"#include", b"__global__", b"main", b"//", b"/*")
 _RUN = "`hipscope emulate --kernel-trace -- {}` runs what loads the HIP library"
 _INSTEAD = (

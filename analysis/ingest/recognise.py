@@ -62,7 +62,10 @@ MEMORY_ANALYSIS = "Omniprobe memory analysis"
 NO_READER = "no reader knows it"
 CHROME_TRACE = "chrome trace"
 _CALLS_FILE = re.compile(r"(hip|hsa|copy|marker|domain|api|memory_copy|allocation|roctx)_stats$")
-_CALL = re.compile(r"(_*hip[A-Z]\w*|hsa_\w+|nccl[A-Z]\w*|roctx\w*|Copy\w+To\w+|async-copy|[A-Z]+(_[A-Z]+)*)$")
+_CALL = re.compile(
+    r"(_*hip[A-Z]\w*|hsa_\w+|nccl[A-Z]\w*|roctx\w*|Copy\w+To\w+|async-copy|"
+    r"(HIP|HSA|KERNEL|MEMORY|MARKER|RCCL|SCRATCH|ROCDECODE|ROCJPEG|OMPT|KOKKOS)_[A-Z_]+)$"
+)
 _IGNORED = re.compile(r"(^source_\d+_|^snapshots\.json$|\.before$|\.after$|\.zst$)")
 
 

@@ -156,7 +156,10 @@ def test_statistics_are_of_kernels_or_of_calls_by_what_is_in_them(tmp_path: Path
     rocprof_statistics(tmp_path / "a.csv", ("hipMemcpy", "hipLaunchKernel"))
     with pytest.raises(UsageError, match="no profile"):
         read_captures([tmp_path])
-    rocprof_statistics(tmp_path / "b.csv")
+    rocprof_statistics(tmp_path / "c.csv", ("KERNEL_DISPATCH", "HIP_API", "MEMORY_COPY"))
+    with pytest.raises(UsageError, match="no profile"):
+        read_captures([tmp_path])
+    rocprof_statistics(tmp_path / "b.csv", ("TRIAD",))
     assert only(read_captures([tmp_path])).time_ns == 1500
 
 
