@@ -25,6 +25,7 @@ _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 _COPIES = ("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _GPUS = "TARGET_INFO_GPU"
+_NUMBERED = "TARGET_INFO_CUDA_DEVICE"  # the numbers that the program has for them, by CUDA_VISIBLE_DEVICES
 _KINDS = {
     1: "copy host to device",
     2: "copy device to host",
@@ -61,7 +62,9 @@ class _Export:
         launches = [self._launch(row) for row in self._rows(_KERNELS)]
         copies = [self._copy(row, table) for table in _COPIES for row in self._rows(table)]
         calls = [self._call(row) for row in self._rows(_CALLS)]
-        return recorded_activities(launches, copies, calls, [_agent(row) for row in self._rows(_GPUS)], TOOL)
+        seen = {row.get("gpuId"): row.get("cudaId") for row in self._rows(_NUMBERED)}
+        agents = [_agent(row, seen) for row in self._rows(_GPUS)]
+        return recorded_activities(launches, copies, calls, agents, TOOL)
 
     def _rows(self, table: str) -> Iterator[Mapping[str, Any]]:
         if table not in self._tables:
@@ -159,12 +162,12 @@ def _cells(table: CsvTable) -> Iterator[_Row]:
     return (_Row(row) for row in table.rows())
 
 
-def _agent(row: Mapping[str, Any]) -> Agent:
+def _agent(row: Mapping[str, Any], seen: Mapping[Any, Any]) -> Agent:
     major, minor = row.get("computeMajor"), row.get("computeMinor")
     warps, clock = row.get("maxWarpsPerSm"), row.get("clockRate")
     return Agent(
-        node=row.get("id"),
-        logical_node=row.get("cudaId", row.get("id")),
+        node=None,
+        logical_node=seen.get(row.get("id")) if seen else row.get("id"),
         facts=DeviceFacts(
             arch=f"{major}.{minor or 0}" if major else None,
             product=row.get("name") or None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from tests.analysis.ingest.tool_files import (
     ROCMINFO,
     kineto,
     ncu_details,
+    nsys,
     rocprof_csv,
     rocprof_database,
     rocprof_json,
@@ -139,6 +142,20 @@ def test_pairs_of_cus_are_not_taken_for_cus(tmp_path: Path) -> None:
     kineto(tmp_path / "trace.json", told)
     device = read_captures([tmp_path]).device
     assert (device.name, device.compute_units, device.partition) == ("rx7900xtx", 96, None)
+
+
+def test_the_gpu_of_an_export_is_the_one_that_the_program_saw(tmp_path: Path) -> None:
+    nsys(tmp_path / "report.sqlite")
+    with closing(sqlite3.connect(tmp_path / "report.sqlite")) as database:
+        database.execute(
+            "INSERT INTO TARGET_INFO_GPU VALUES (1, 1, 'NVIDIA A100', 108, 1410000000, 8, 0, 64, 32, 167936)"
+        )
+        database.commit()
+        assert read_captures([tmp_path]).device.name == "Tesla T4"
+        database.execute("CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId)")
+        database.execute("INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0), (0, 1)")
+        database.commit()
+    assert read_captures([tmp_path]).device.compute_units == 108
 
 
 def test_metrics_of_a_details_page_are_in_base_units(tmp_path: Path) -> None:

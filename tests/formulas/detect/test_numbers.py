@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.devices import find_device
+from hipscope.analysis.devices import DeviceFacts, device_of, find_device
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.metrics.roofline import FLOP_COUNTERS
 from hipscope.analysis.profile import (
@@ -544,6 +544,17 @@ def test_the_sequence_of_launches_is_named() -> None:
 def test_a_few_launches_or_long_ones_are_no_overhead(number: int, time_ns: float) -> None:
     profile = modelled_profile(launched(number, time_ns))
     assert detect_all(profile, SourceTexts(), formulas=["launchOverhead"], min_share=0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("arch", "told"), [("gfx942", ""), ("", "1.5 us on an MI300X"), ("gfx1100", None), ("sm_90", None)]
+)
+def test_a_launch_has_no_time_of_another_family(arch: str, told: str | None) -> None:
+    profile = modelled_profile(launched(100, 3000.0))
+    profile = profile.model_copy(update={"device": device_of(DeviceFacts(arch=arch or None))})
+    findings = detect_all(profile, SourceTexts(), formulas=["launchOverhead"])
+    assert len(findings) == (told is not None)
+    assert all((told or "") in f.message and (told or "us: they") in f.message for f in findings)
 
 
 def uneven(part: float, time_ns: float = 1e5, groups: int = 304, *instructions: Instruction) -> Profile:
