@@ -281,3 +281,11 @@ def tree_below(cursor: Cursor) -> Item:
 def place_of_all(reading: Reading, items: list[Item]) -> tuple[Place, ...]:
     """The places of these that have one."""
     return tuple(place for item in items if (place := reading.places.of(item.cursor)) is not None)
+
+
+def constant(item: Item) -> int | None:
+    """The integer that an expression is; None where it is none, or depends on a template."""
+    if any(below.cursor.type.dependent for below in item.walk()):
+        return None
+    value = item.cursor.value
+    return value if isinstance(value, int) else None

@@ -21,7 +21,6 @@ from hipscope.analysis.semantics.launches import (
     launches,
     launches_of_pattern,
 )
-from hipscope.analysis.semantics.loops import loops
 from hipscope.analysis.semantics.records import (
     Diagnostic,
     FunctionInstance,
@@ -225,7 +224,6 @@ def _function(body: Body, errors: tuple[Diagnostic, ...]) -> FunctionInstance | 
         host=any(child.kind == Kind.HOST_ATTRIBUTE for child in cursor.children),
         accesses=accesses(body),
         calls=calls(body),
-        loops=loops(body),
         errors=_errors(body, place, errors),
         types=_types(body),
     )  # fmt: skip

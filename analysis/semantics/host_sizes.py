@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hipscope.analysis.semantics.bodies import Body, Changes, Item, memory_of, tree_below
+from hipscope.analysis.semantics.bodies import Body, Changes, Item, constant, memory_of, tree_below
 from hipscope.analysis.semantics.calls import callee_of, name_of
 from hipscope.analysis.semantics.cursors import (
     CASTS,
@@ -22,7 +22,6 @@ from hipscope.analysis.semantics.cursors import (
     Cursor,
     Kind,
 )
-from hipscope.analysis.semantics.loops import constant
 from hipscope.analysis.semantics.records import HostExpression, HostParameter, HostSizes, HostVariable, Place
 
 Known = Mapping[int, HostExpression]

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
-from hipscope.analysis.semantics.bodies import Body, Item, binds_reference
+from hipscope.analysis.semantics.bodies import Body, Item, binds_reference, constant
 from hipscope.analysis.semantics.calls import CONFIGURING, callee_of, is_launch, name_of
 from hipscope.analysis.semantics.cursors import CASTS, FUNCTIONS, INTEGERS, RECORD, Cursor, Kind, walk
 from hipscope.analysis.semantics.host_sizes import is_dim3, member, number_of, outer, sizes_given, sizes_of
-from hipscope.analysis.semantics.loops import constant
 from hipscope.analysis.semantics.records import (
     FunctionInstance,
     FunctionKey,

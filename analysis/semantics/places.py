@@ -63,19 +63,6 @@ class Places:
                 return Place(path, (start.offset, use_end), name)
         return Place(path, span)
 
-    def node(self, place: Place, *types: str) -> Node | None:
-        """The outermost tree-sitter node of one of these types that begins where the place does."""
-        root = self._tree(place.file)
-        if root is None:
-            return None
-        node = root.descendant_for_byte_range(place.span[0], place.span[0])
-        found = None
-        while node is not None and node.start_byte == place.span[0]:
-            if node.type in types:
-                found = node
-            node = node.parent
-        return found
-
     def text(self, path: Path) -> bytes | None:
         """What a file of the program holds."""
         return self._texts.read(path)

@@ -1,4 +1,4 @@
-"""What the compiler knows of a program, as data: places, types, declarations, accesses, calls, loops, launches.
+"""What the compiler knows of a program, as data: places, types, declarations, accesses, calls, launches.
 
 Data only, nothing of libclang in it: records outlive the translation unit that they were read from.
 """
@@ -164,21 +164,6 @@ class Call:
 
 
 @dataclass(frozen=True)
-class CountedLoop:
-    """A loop. `bound` is the constant that its variable is compared with, `step` the constant that is added to it.
-
-    `operator` is what changes the variable (`++`, `+=`, `>>=`), "" where that is not said.
-    """
-
-    place: Place
-    kind: Literal["for", "while", "do", "range"]
-    bound: int | None = None
-    step: int | None = None
-    operator: str = ""
-    variable: VariableDeclaration | None = None
-
-
-@dataclass(frozen=True)
 class HostParameter:
     """A parameter of a function by that function's name and its position; `side` is that of a `dim3` (0, 1, 2)."""
 
@@ -290,7 +275,6 @@ class FunctionInstance:
     kernel: bool
     accesses: tuple[ElementAccess, ...]
     calls: tuple[Call, ...]
-    loops: tuple[CountedLoop, ...]
     errors: tuple[Diagnostic, ...]
     host: bool = False
     types: Mapping[Place, Type] = field(default_factory=dict, repr=False, hash=False, compare=False)

@@ -147,20 +147,6 @@ def test_members_of_a_structure(meaning: Meaning) -> None:
     assert structure.bytes == 24
 
 
-@pytest.mark.parametrize(
-    ("name", "loops"),
-    [
-        ("default_kernel", [(4, 1, "++"), (8, 1, "++")]),
-        ("traits_kernel", [(64, 2, "+=")]),
-        ("header_kernel", [(0, None, ">>=")]),
-    ],
-)
-def test_loops(meaning: Meaning, name: str, loops: list[tuple[int, int | None, str]]) -> None:
-    found = [(x.bound, x.step, x.operator) for f in meaning.named(name) for x in f.loops]
-
-    assert sorted(found, key=str) == sorted(loops, key=str)
-
-
 def test_the_types_of_a_template_stay_open_where_an_instance_decides(meaning: Meaning) -> None:
     first, _ = meaning.named("default_kernel")
     (alias,) = meaning.named("alias_kernel")
