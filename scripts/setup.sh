@@ -1,11 +1,11 @@
 #!/bin/sh
-# Usage: scripts/setup.sh [llm] [editor] [tests] [levels] [packages]
+# Usage: scripts/setup.sh [llm] [editor] [tests] [wheel] [packages]
 # Makes a fresh clone ready: compiler, Python environment, native parts. Safe to run again; quick when nothing changed.
 # Installs packages of Debian or Ubuntu where it may (root, or sudo without a password). Where it may not, it prints what
 # it would install and leaves with status 3.
-# `llm` adds the libraries for rewrites by a language model, `tests` the native parts that only tests use, `levels` the
-# emulator for every x86-64 instead of this machine's; later runs keep them. `editor` adds what `make test-editor` needs,
-# `packages` those of the system without which tests skip.
+# `llm` adds the libraries for rewrites by a language model, `tests` the native parts that only tests use, `wheel` makes the
+# native parts as a wheel has them, for every x86-64 and old C libraries; later runs keep them. `editor` adds what
+# `make test-editor` needs, `packages` those of the system without which tests skip.
 set -eu
 cd "$(dirname "$0")/.."
 stamps=build/stamps
@@ -30,9 +30,9 @@ asked_for() {
 arguments=$*
 for word in $arguments; do
     case $word in
-    llm | tests | levels) touch "$stamps/$word" ;;
+    llm | tests | wheel) touch "$stamps/$word" ;;
     editor | packages) ;;
-    *) stop "setup.sh takes llm, editor, tests, levels and packages, not $word" ;;
+    *) stop "setup.sh takes llm, editor, tests, wheel and packages, not $word" ;;
     esac
 done
 
@@ -252,13 +252,21 @@ has_flags() {
 build_native() {
     PATH=$PWD/.venv/bin:$PATH
     levels=$(native_level)
-    if [ -f "$stamps/levels" ]; then levels="baseline;avx2;avx512"; fi
+    link=
+    if [ -f "$stamps/wheel" ]; then
+        levels="baseline;avx2;avx512"
+        link="-L../glibc -Wl,-z,defs" # from build/native; `defs`: a function that an old C library lacks fails here
+        if ! { [ build/glibc/libc.so -nt scripts/old_glibc.py ] && [ build/glibc/libc.so -nt scripts/old_glibc.c ]; }; then
+            .venv/bin/python scripts/old_glibc.py 2.28 build/glibc
+        fi
+    fi
     test_parts=OFF
     if [ -f "$stamps/tests" ]; then test_parts=ON; fi
-    options="-DCMAKE_BUILD_TYPE=Release -DHIPSCOPE_TEST_PARTS=$test_parts -DHIPSCOPE_ISA_LEVELS=$levels"
+    set -- -DCMAKE_BUILD_TYPE=Release "-DHIPSCOPE_TEST_PARTS=$test_parts" "-DHIPSCOPE_ISA_LEVELS=$levels" \
+        "-DCMAKE_EXE_LINKER_FLAGS=$link" "-DCMAKE_SHARED_LINKER_FLAGS=$link"
+    options="$*"
     if [ ! -f build/native/build.ninja ] || [ "$(cat "$stamps/native-options" 2>/dev/null)" != "$options" ]; then
-        # shellcheck disable=SC2086  # one word per option
-        .venv/bin/cmake -S . -B build/native -G Ninja $options </dev/null >"$stamps/cmake.log" 2>&1 || {
+        .venv/bin/cmake -S . -B build/native -G Ninja "$@" </dev/null >"$stamps/cmake.log" 2>&1 || {
             rm -f build/native/build.ninja
             cat "$stamps/cmake.log" >&2
             stop "could not configure the native parts"

@@ -3,6 +3,8 @@
 Tests keep their state in a folder of their own.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import tempfile

@@ -201,14 +201,16 @@ def test_warnings_of_pip_are_kept_from_the_user_unless_it_fails(ready: Path) -> 
     assert "ERROR: no such package" in failed.stderr
 
 
-def test_the_emulator_is_compiled_for_this_machine_unless_all_levels_are_asked_for(ready: Path) -> None:
+def test_the_native_parts_are_for_this_machine_unless_those_of_a_wheel_are_asked_for(ready: Path) -> None:
     def options() -> str:
         return (ready / "clone" / "build" / "stamps" / "native-options").read_text()
 
     set_up_ready(ready)
-    assert re.search(r"-DHIPSCOPE_TEST_PARTS=OFF -DHIPSCOPE_ISA_LEVELS=(baseline|avx2|avx512)\n", options())
-    set_up_ready(ready, "tests", "levels")
-    assert "-DHIPSCOPE_TEST_PARTS=ON -DHIPSCOPE_ISA_LEVELS=baseline;avx2;avx512\n" in options()
+    assert re.search(r"-DHIPSCOPE_TEST_PARTS=OFF -DHIPSCOPE_ISA_LEVELS=(baseline|avx2|avx512) ", options())
+    assert "-L" not in options()
+    set_up_ready(ready, "tests", "wheel")
+    assert "-DHIPSCOPE_TEST_PARTS=ON -DHIPSCOPE_ISA_LEVELS=baseline;avx2;avx512 " in options()
+    assert "-DCMAKE_SHARED_LINKER_FLAGS=-L../glibc -Wl,-z,defs" in options()
     set_up_ready(ready)  # later runs keep them
     assert "baseline;avx2;avx512" in options()
 
@@ -247,7 +249,7 @@ def test_versions_that_cannot_be_had_are_replaced_by_the_newest(ready: Path) -> 
 def test_a_word_that_the_set_up_does_not_know_is_refused(ready: Path) -> None:
     done = set_up_ready(ready, "lmm")
     assert done.returncode == 3
-    assert "setup.sh takes llm, editor, tests, levels and packages, not lmm" in done.stderr
+    assert "setup.sh takes llm, editor, tests, wheel and packages, not lmm" in done.stderr
 
 
 def test_make_help_lists_every_target() -> None:

@@ -1,10 +1,6 @@
 // Chooses the build of the handlers once per process and indexes its rows by name.
 #include "isa/lookup.hpp"
 
-#if defined(HIPSCOPE_ISA_HAS_AVX2) || defined(HIPSCOPE_ISA_HAS_AVX512)
-#include <cpuid.h>
-#endif
-#include <initializer_list>
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -41,42 +37,21 @@ struct Build {
 int rank(std::string_view level) { return level == "baseline" ? 0 : level == "avx512" ? 2 : 1; }
 
 /// What was compiled, the plainest first.
-#if defined(HIPSCOPE_ISA_HAS_AVX2) || defined(HIPSCOPE_ISA_HAS_AVX512)
-/// What the processor and the system can do, by CPUID itself: __builtin_cpu_supports says no to all where zig links its own.
-class Processor {
-  public:
-    Processor() {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        if (__get_cpuid(1, &a, &b, &c, &d) == 0) return;
-        first_ = c;
-        if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) extended_ = b;
-        if (all(first_, {27})) asm volatile("xgetbv" : "=a"(kept_), "=d"(d) : "c"(0));
-    }
-    bool avx2() const { return all(first_, {12, 29}) && all(extended_, {5, 8}) && all(kept_, {1, 2}); }  // FMA, F16C; AVX2, BMI2
-    bool avx512() const { return all(extended_, {16, 17, 28, 30, 31}) && all(kept_, {5, 6, 7}); }        // F, DQ, CD, BW, VL
-
-  private:
-    static bool all(unsigned word, std::initializer_list<int> bits) {
-        return std::all_of(bits.begin(), bits.end(), [word](int bit) { return (word >> bit & 1U) != 0; });
-    }
-    unsigned first_ = 0, extended_ = 0, kept_ = 0;  // leaf 1 ECX, leaf 7 EBX, the registers that the system saves (XCR0)
-};
-#endif
-
 std::vector<Build> builds() {
     std::vector<Build> result;
 #if defined(HIPSCOPE_ISA_HAS_BASELINE)
     result.push_back({"baseline", true, isa_baseline::tables});
 #endif
 #if defined(HIPSCOPE_ISA_HAS_AVX2) || defined(HIPSCOPE_ISA_HAS_AVX512)
-    const Processor here;
-    const bool avx2 = here.avx2();
+    __builtin_cpu_init();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
 #endif
 #if defined(HIPSCOPE_ISA_HAS_AVX2)
     result.push_back({"avx2", avx2, isa_avx2::tables});
 #endif
 #if defined(HIPSCOPE_ISA_HAS_AVX512)
-    const bool avx512 = avx2 && here.avx512();
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     result.push_back({"avx512", avx512, isa_avx512::tables});
 #endif
     return result;
