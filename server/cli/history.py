@@ -44,6 +44,17 @@ def history(
             show_default=False,
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            parser=named_path,
+            metavar="FILE",
+            help="Write all rows as a table to this file: .csv or .parquet.",
+            show_default=False,
+        ),
+    ] = None,
     project: Project = Path(),
 ) -> None:
     """Show the time of a project's kernels by commit: of its profiles, and of saved reports that are added."""
@@ -51,8 +62,13 @@ def history(
         from hipscope.analysis.history import store
 
         project = store.project_of(project, project)
+        if output is not None:
+            _check_table(output, reports or ())
         for report in reports or ():
             _add(project, report)
+        if output is not None:
+            _write_table(project, kernel, output)
+            return
         rows = [(e, r) for e, r in store.kernel_rows(project) if _is(kernel, r.kernel, r.mangled)]
         if rows:
             _draw(rows)
@@ -73,6 +89,30 @@ def attempts(kernel: KernelOption = None, project: Project = Path()) -> None:
             _draw_attempts(rows)
         else:
             sys.stdout.write(f"nothing was tried in {project} yet: hipscope optimize PROGRAM\n")
+
+
+def _check_table(path: Path, inputs: Sequence[Path]) -> None:
+    from hipscope.analysis.history.frames import check_table_form
+    from hipscope.server.console.terminal import check_output
+
+    check_table_form(path)
+    check_output(path, inputs)
+
+
+def _write_table(project: Path, kernel: str | None, path: Path) -> None:
+    """All columns of the rows, as a file. Raises CannotWrite."""
+    from hipscope.analysis.errors import CannotWrite
+    from hipscope.analysis.history.frames import frame, table
+    from hipscope.analysis.system.directories import write_atomically
+
+    found = frame(project)
+    if kernel is not None:
+        wanted = [_is(kernel, *names) for names in zip(found["kernel"], found["mangled"], strict=True)]
+        found = found[wanted]
+    try:
+        write_atomically(path, table(found, path.suffix))
+    except OSError as error:
+        raise CannotWrite(f"cannot write to {path}: {error.strerror}") from error
 
 
 def _is(wanted: str | None, name: str, mangled: str) -> bool:

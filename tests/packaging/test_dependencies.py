@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
+FOR_USERS = ("llm", "agent", "report", "history", "scale")
 FOLDERS = ("server", "analysis", "formulas", "accordo", "emulator")
 # Loaded by name, and only where a model is asked; litellm is what dspy asks through where the settings say so. The same
 # of sweeps: pandas writes Parquet with pyarrow, distributed makes its keys with cryptography.
@@ -46,13 +47,13 @@ def used() -> set[str]:
 
 def test_each_imported_package_is_declared_and_each_declared_one_is_imported() -> None:
     extras = PROJECT["optional-dependencies"]
-    of_users = [row for extra in ("llm", "agent", "report", "scale") for row in extras[extra]]
+    of_users = [row for extra in FOR_USERS for row in extras[extra]]
     declared = names([*PROJECT["dependencies"], *of_users])
     assert used() | USED_BY_NAME == declared
 
 
 def test_only_parts_that_hipscope_works_without_are_extras() -> None:
-    assert set(PROJECT["optional-dependencies"]) == {"llm", "agent", "report", "scale", "libclang", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {*FOR_USERS, "libclang", "dev"}
     assert not names(PROJECT["optional-dependencies"]["dev"]) & {"hipscope", "dspy", "litellm"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import json
 import os
 import subprocess
@@ -108,3 +109,36 @@ def test_what_lost_on_the_same_text_is_tried_again_only_with_again(cli: Cli) -> 
     assert cli("attempts").stdout == kept
     assert "tried on this very text" in cli("optimize", "program.hip", "--backend", "emulator").stdout
     assert [a["title"] for a in attempts("--again")] == [a["title"] for a in first]
+
+
+def test_the_history_is_a_table_in_a_file(cli: Cli, report_data: dict[str, Any]) -> None:
+    """CSV; scripts/test-wheel.sh writes Parquet, with the packages of the extra."""
+    state = {"XDG_STATE_HOME": str(cli.folder / "state")}
+    cli.write(json.dumps(report_data), "one.json")
+    assert cli("history", "--add", "one.json", "-o", "all.csv", **state).code == 0
+    assert cli("history", "transpose", "-o", "one.csv", **state).code == 0
+    with (cli.folder / "all.csv").open(newline="") as file:
+        assert [row["kernel"] for row in csv.DictReader(file)] == ["transpose", "copy"]
+    with (cli.folder / "one.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["kernel"], float(row["time_ns"])) == ("transpose", report_data["kernels"][0]["time_ns"])
+
+
+def test_a_table_of_no_known_form_is_refused(cli: Cli) -> None:
+    refused = cli("history", "-o", "times.txt")
+    assert refused.code == 2
+    assert ".csv or .parquet" in refused.stderr
+    assert not (cli.folder / "times.txt").exists()
+
+
+def test_a_parquet_file_without_its_packages_names_their_extra(cli: Cli) -> None:
+    """Where the package is, it is hidden."""
+    hidden = "lambda name, *more: None if name == 'pyarrow' else found(name, *more)"
+    cli.write(
+        f"import importlib.util\nfound = importlib.util.find_spec\nimportlib.util.find_spec = {hidden}\n",
+        "sitecustomize.py",
+    )
+    missing = cli("history", "-o", "times.parquet", PYTHONPATH=str(cli.folder))
+    assert missing.code == 3
+    assert "the extra `history`" in missing.stderr
+    assert "pyarrow" in missing.stderr
