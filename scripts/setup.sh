@@ -255,7 +255,8 @@ build_native() {
     link=
     if [ -f "$stamps/wheel" ]; then
         levels="baseline;avx2;avx512"
-        link="-L../glibc -Wl,-z,defs" # from build/native; `defs`: a function that an old C library lacks fails here
+        # From build/native; `defs`: a function that an old C library lacks fails here. The shared libraries of C++ ask for more.
+        link="-L../glibc -Wl,-z,defs -static-libstdc++ -static-libgcc"
         if ! { [ build/glibc/libc.so -nt scripts/old_glibc.py ] && [ build/glibc/libc.so -nt scripts/old_glibc.c ]; }; then
             .venv/bin/python scripts/old_glibc.py 2.28 build/glibc
         fi
