@@ -128,7 +128,9 @@ def optimize(  # one parameter per option of the command
             time_limit_s=time_limit,
             test_command=test_command,
         )
-        if every or budget is not None or len(named) > 1:
+        if len(named) > 1 and not every and budget is None:
+            raise typer.BadParameter("several programs need --all; arguments of the program stand after `--`")
+        if every or budget is not None:
             _optimize_all(named, request, budget, format, output, apply=apply)
             return
         if apply:

@@ -15,7 +15,6 @@ from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.history.store import (
     HistoryEntry,
     KernelRow,
-    add,
     commit_of,
     kernel_rows,
     project_of,
@@ -41,16 +40,10 @@ class Baseline:
 
 def keep_profile(key: Path, report: Report) -> None:
     """Add a profile to its project's history, unless the settings say no. What cannot be kept is left out."""
-    from hipscope.analysis.toolchain.project import resolve_config
-    from hipscope.server.reports.history_writer import history_rows
+    from hipscope.server.reports.history_writer import keep_report
 
     with contextlib.suppress(HipscopeError, OSError):
-        if report.failure() is not None or not resolve_config(key).history:
-            return
-        project = project_of(key)
-        found = history_rows(report, None, project, commit_of(project))
-        if found is not None and found[1]:
-            add(project, *found)
+        keep_report(key, report, None)
 
 
 def baseline(key: Path, report: Report) -> Baseline | None:

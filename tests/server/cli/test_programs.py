@@ -102,7 +102,7 @@ def test_check_without_a_source_takes_the_current_directory(cli: Cli) -> None:
     outcome = cli("check", "--format", "html", "-o", "page.html")
     assert outcome.code == 0, outcome.stderr
     page = (cli.folder / "page.html").read_text()
-    assert page.startswith("<!DOCTYPE html>")
+    assert page.startswith("<!doctype html>")
     assert "No defect in 1 dispatch" in page
 
 
