@@ -18,6 +18,7 @@ _SIZE = re.compile(
     re.IGNORECASE,
 )
 _DEFAULT = re.compile(r"\bdefault\w*\W{0,4}(?:is\s+|value\W+)?(\d{1,12})\b", re.IGNORECASE)
+_SMALL = re.compile(r"\b(?:tiny|mini|small)\b")
 _CONVERTED = re.compile(
     r"(?P<name>\w+)\s*=\s*(?:\([\w ]+\)\s*)?(?:std::)?(?:ato[ilf]l?|strto\w+|sto\w+)\s*\(\s*argv\s*\[\s*(?P<at>\d)\s*\]"
 )
@@ -39,24 +40,22 @@ class SizeOptions:
 def size_options(texts: Iterable[str], given: Sequence[str] = ()) -> SizeOptions:
     """What sources say of sizes. `given`: the arguments that the program has now; its numbers are made smaller."""
     said: dict[str, str] = {}
-    defaults: dict[str, int] = {}
+    less: dict[str, str] = {}
     positions: dict[int, tuple[str, int | None]] = {}
     for text in texts:
         for literal in _LITERAL.findall(text):
-            _read_usage(literal.replace("\\t", " "), said, defaults)
+            _read_usage(literal.replace("\\t", " "), said, less)
         for match in _CONVERTED.finditer(text):
             set_before = re.search(rf"\b{match['name']}\s*=\s*(\d+)\s*[,;]", text)
             positions[int(match["at"])] = (match["name"], int(set_before[1]) if set_before else None)
     in_order = [positions[at] for at in sorted(positions) if at > 0]
     named = tuple(list(said.values())[:_MOST]) or tuple(name for name, _ in in_order)
+    options = tuple(word for name, value in less.items() if name not in given for word in (name, value))
     if given:
         fewer = tuple(_fewer(word, positions.get(at, ("", None))[0]) for at, word in enumerate(given, 1))
-        return SizeOptions(named, fewer if fewer != tuple(given) else ())
-    large = [(name, value) for name, value in defaults.items() if value >= _LEAST]
-    if large:
-        return SizeOptions(
-            named, tuple(f"{word}" for name, value in large for word in (name, value // _SMALLER))
-        )
+        return SizeOptions(named, (*fewer, *options) if options or fewer != tuple(given) else ())
+    if options:
+        return SizeOptions(named, options)
     values = [value for _, value in in_order]
     if not said and values and all(value is not None for value in values):
         smaller = tuple(_fewer(str(value), name) for name, value in in_order)
@@ -64,15 +63,18 @@ def size_options(texts: Iterable[str], given: Sequence[str] = ()) -> SizeOptions
     return SizeOptions(named)
 
 
-def _read_usage(literal: str, said: dict[str, str], defaults: dict[str, int]) -> None:
-    """Note the options that lines of a usage text name."""
+def _read_usage(literal: str, said: dict[str, str], less: dict[str, str]) -> None:
+    """Note the options that lines of a usage text name, and values for less work: an eighth, or `small`."""
     for line in literal.split("\\n"):
         match = _OPTION.match(line)
         if match is None or _SIZE.search(match["rest"]) is None:
             continue
         said.setdefault(match["name"], " ".join(line.split())[:60])
-        if (default := _DEFAULT.search(match["rest"])) is not None:
-            defaults.setdefault(match["name"], int(default[1]))
+        default, small = _DEFAULT.search(match["rest"]), _SMALL.search(match["rest"])
+        if small is not None:
+            less.setdefault(match["name"], small[0])
+        elif default is not None and int(default[1]) >= _LEAST:
+            less.setdefault(match["name"], str(int(default[1]) // _SMALLER))
 
 
 def _fewer(word: str, name: str) -> str:

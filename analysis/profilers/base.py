@@ -36,6 +36,7 @@ class ProfilerRun:
     executes launches and models no time. `waves`: with the timeline of single waves, for a viewer. `poison`: the
     seed of what LDS, scratch and registers hold before a launch, and whether the other value in every bit of that.
     `order`: the seed of another order of waves and workgroups, of launches that are not timed.
+    `launch_limit_s`: after how many seconds of the program a launch is cut short; None: a share of its time.
     """
 
     built: BuiltProgram
@@ -49,6 +50,7 @@ class ProfilerRun:
     confined: bool = False
     clock_percent: int | None = None
     timed: bool = True
+    launch_limit_s: float | None = None
     waves: bool = True
     poison: tuple[int, bool] | None = None
     order: int | None = None

@@ -127,7 +127,7 @@ def run_emulated(
         cache=cache,
         threads=config.emulator.threads,
         time_budget_s=job.time_budget_s,
-        time_limit_s=KERNEL_TIME * config.timeout_s,
+        time_limit_s=job.launch_limit_s or KERNEL_TIME * config.timeout_s,
         profile_launches=config.emulator.profile_launches if job.timed else 0,
         capture=recorded,
         capture_kernels=job.capture_kernels or (),

@@ -34,7 +34,7 @@ from hipscope.emulator.symbolize import demangle
 
 _LOOK_SECONDS = 0.2
 _MORE_SECONDS = 15.0  # that a program may go on after its first launch until it counts as a long one
-_TO_WRITE_S = 6.0
+_TO_WRITE_S = 10.0
 _DEVICES = {"gfx90a": "mi250x", "gfx950": "mi355x"}
 _OTHER_GPU = re.compile("|".join(_DEVICES))
 _CUT_SHORT = re.compile(r"(\d+) of (\d+) (?:workgroups were done|had ended)")  # the emulator's words
@@ -60,8 +60,8 @@ class Tried:
 class LongRun:
     """A program that goes on after `seconds`: how many launches it has ended by then.
 
-    `minutes`: what one launch of `kernel` takes at the pace that was seen; None where none was cut short. `options` are
-    what the sources say of its arguments, `smaller` are arguments for less work, where that is known.
+    `minutes`: what one launch of `kernel` takes at the pace that was seen; None where no workgroup of it ended.
+    `options` are what the sources say of its arguments, `smaller` are arguments for less work, where that is known.
     """
 
     seconds: float
@@ -75,7 +75,11 @@ class LongRun:
     def said(self) -> str:
         """How far it was, as a clause."""
         if self.minutes is not None:
-            return f"one launch of {self.kernel} takes about {max(1, round(self.minutes))} min here"
+            hours = self.minutes / 60
+            long = f"{hours:,.0f} hours" if hours >= 2 else f"{max(1, round(self.minutes))} min"
+            return f"one launch of {self.kernel} takes about {long} here"
+        if self.kernel:
+            return f"no workgroup of {self.kernel} has ended after {self.seconds:.0f} s"
         done = "1 launch" if self.launches == 1 else f"{self.launches} launches"
         return f"it has ended {done} after {self.seconds:.0f} s and goes on"
 
@@ -188,6 +192,7 @@ def _first_launch(
             directory=directory,
             run=run.until(stop).quietly(),
             timed=False,
+            launch_limit_s=seconds,
         )
         with LaunchesRead(raw) as launches:
             ended = threading.Event()
@@ -204,8 +209,9 @@ def _first_launch(
         for fault in read_faults(raw):
             if (cut := _CUT_SHORT.search(fault.message)) is not None:
                 spent = time.monotonic() - started
-                share = max(int(cut[1]), 0.5) / int(cut[2])
-                return LongRun(spent, len(launches.rest()), _short(fault.kernel), spent / share / 60)
+                done, of_all = int(cut[1]), int(cut[2])
+                minutes = spent / 60 / done * of_all if done else None
+                return LongRun(spent, len(launches.rest()), _short(fault.kernel), minutes)
         if faults := read_faults(raw):
             return faults[0]
         if launches.rest():

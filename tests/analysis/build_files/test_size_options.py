@@ -9,6 +9,7 @@ USAGE = r"""printf("Usage: %s [options]\n"
   "  -l, --lookups N  number of lookups, default 17000000\n"
   "  -d <id>  device (default 64)\n"
   "  -h  this help\n");"""
+NAMED = 'puts("  -s <size>  Size of the benchmark to run (small, large)");'
 READS = "int main(int c, char** argv) { const int n = atoi(argv[1]); }"
 SETS = "int n = 4096, r = 10; if (argc > 2) { n = atoi(argv[1]); r = std::stoi(argv[2]); }"
 
@@ -22,7 +23,8 @@ SETS = "int n = 4096, r = 10; if (argc > 2) { n = atoi(argv[1]); r = std::stoi(a
         (READS, (), ()),
         (SETS.replace("r =", "block =").replace("10", "256"), (), ("512", "256")),
         ("int main() { return 0; }", (), ()),
-        (USAGE, ("-s", "4", "-m", "event"), ()),
+        (USAGE, ("-s", "4", "-l", "9"), ()),
+        (NAMED, ("-m", "event"), ("-m", "event", "-s", "small")),
     ],
 )  # fmt: skip
 def test_numbers_become_an_eighth_where_they_are_known(

@@ -101,7 +101,8 @@ def test_a_program_that_runs_for_long_is_offered_a_smaller_problem(cli: Cli) -> 
     )
     told = cli("init", "--seconds", "1")
     assert told.code == 0
-    assert "`./app` runs for long: one launch of wait takes about" in told.stderr
+    assert "`./app` runs for long: " in told.stderr
+    assert "of wait" in told.stderr
     assert "a smaller problem: `hipscope init --force -- 10000`" in told.stderr
     again = cli("init", "--force", "--", "1")
     assert "runs for long" not in again.stderr
