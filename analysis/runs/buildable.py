@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.benches.project import resolve_benched
+from hipscope.analysis.build_files.nearby_headers import elsewhere, folders_with
 from hipscope.analysis.build_files.proposal import BuildProposal, build_files, propose_builds
 from hipscope.analysis.build_files.rocm_folder import STAND_INS
 from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
@@ -25,6 +26,7 @@ from hipscope.analysis.runs.try_build import project_of
 from hipscope.analysis.system.directories import cache_directory, write_atomically
 from hipscope.analysis.system.places import named
 from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.compiler_messages import missing_header
 from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import NotAProgram, Project, resolve_config, said_arguments
 
@@ -58,7 +60,8 @@ def buildable_project(
         return project
     asked = _Asked(main, tuple(project.program_args), project.config, run)
     if not asked.files:
-        return project
+        far = elsewhere(run.texts.text(main) or "", main.parent)
+        return _told(asked.with_headers(project, device_flags), run) if far else project
     return _told(asked.alone_or_adopted(project, device_flags), run)
 
 
@@ -111,6 +114,30 @@ class _Asked:
         if known is None:
             self._keep(_Known(self._stamp(), alone=True))
         return project
+
+    def with_headers(self, project: Project, device_flags: Sequence[str]) -> Project:
+        """The project, with the folders of those headers that its source misses and that lie in one place nearby."""
+        toolchain, added = find_toolchain(self.config), dict[str, str]()
+        while True:
+            try:
+                build_program(project, toolchain, self.run, device_flags=device_flags)
+            except BuildFailed as failure:
+                header = missing_header(failure.message)
+                places = folders_with(header, self.directory) if header and header not in added else ()
+                if header is None or not places:
+                    raise
+                flags = [f"-I{os.path.relpath(place, self.directory)}" for place in places]
+                if len(places) > 1:
+                    failure.hint = f"it lies in more than one; `flags` of hipscope.toml takes one of {', '.join(flags)}"
+                    raise
+                added[header] = flags[0]
+                config = project.config.model_copy(
+                    update={"flags": [*project.config.flags, f"-I{places[0]}"]}
+                )
+                words = ", ".join(f"`{flag}` for {name}" for name, flag in added.items())
+                project = replace(project, config=config, build_note=f"built with {words}")
+            else:
+                return project
 
     def instead_of(self, refusal: NotAProgram) -> Project:
         """What the build files make where the target is no program by itself."""

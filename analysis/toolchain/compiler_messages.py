@@ -129,12 +129,18 @@ def _complaint(output: str) -> str:
     return (wrong or own or lines or [""])[-1][:200]
 
 
+def missing_header(message: str) -> str | None:
+    """The header that a message of the compiler says is not found, as the source includes it."""
+    missing = re.search(r"'([^']+)' file not found", message)
+    return missing[1] if missing else None
+
+
 def _advice(message: str) -> str | None:
     """What to do about a header that is not found, where its name shows that; None else."""
-    missing = re.match(r"'([^']+)' file not found", message)
+    missing = missing_header(message)
     if missing is None:
         return None
-    if re.match(r"cuda|cublas|cooperative_groups", missing[1]):
+    if re.match(r"cuda|cublas|cooperative_groups", missing):
         return "this is CUDA source: convert it to HIP first, for example with hipify-perl"
     if (library := what_to_install(message)) is not None:
         return library

@@ -85,3 +85,41 @@ def test_without_a_way_to_build_the_tools_reason_stands_beside_the_compilers(fol
     with pytest.raises(BuildFailed, match=r"'ref\.h' file not found") as failed:
         buildable_project(folder / "main.cpp")
     assert "No rule to make target 'gone.h'" in str(failed.value.hint)
+
+
+@pytest.fixture
+def scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository without build files, whose headers lie one folder up and beside it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "outer" / "repository"
+    for name, text in {
+        "../ref.h": "#error not of this repository\n",
+        "hip/app/main.cpp": '#include "timer.h"\n#include "ref.h"\nint main() { return VALUE; }\n',
+        "hip/timer.h": "#define T 0\n",
+        "common/include/ref.h": "#define VALUE T\n",
+        ".git/HEAD": "",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_headers_that_lie_in_one_folder_nearby_are_found(scattered: Path) -> None:
+    said: list[str] = []
+    project = buildable_project(scattered / "hip" / "app" / "main.cpp", run=Run(tell=said.append))
+    assert said == ["built with `-I..` for timer.h, `-I../../common/include` for ref.h"]
+    assert project.build_note == said[0]
+
+
+def test_a_header_in_two_folders_is_asked_for_and_none_is_taken_from_another_repository(
+    scattered: Path,
+) -> None:
+    main = scattered / "hip" / "app" / "main.cpp"
+    (scattered / "other").mkdir()
+    (scattered / "other" / "ref.h").write_text("#define VALUE 1\n")
+    with pytest.raises(BuildFailed, match=r"one of -I../../common/include, -I../../other"):
+        buildable_project(main)
+    (scattered / "other" / "ref.h").unlink()
+    (scattered / "common" / "include" / "ref.h").unlink()
+    with pytest.raises(BuildFailed, match=r"'ref.h' file not found.*flags"):
+        buildable_project(main)
