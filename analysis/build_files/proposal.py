@@ -19,7 +19,7 @@ from hipscope.analysis.build_files.alone import is_near, scripts, sources_alone
 from hipscope.analysis.build_files.cmake import CMAKE_FILE, configured_programs
 from hipscope.analysis.build_files.commands import Command
 from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
-from hipscope.analysis.build_files.outside import read_outside
+from hipscope.analysis.build_files.outside import read_outside, top_of
 from hipscope.analysis.build_files.rocm_folder import CompilerCalls
 from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
@@ -111,7 +111,20 @@ def propose_builds(
         found += _of_folders(directory, calls, refused)
         alone = [] if found else alone
     found += alone
+    if below and (absent := _absent_submodules(directory)):
+        refused.append(
+            f"{', '.join(absent)}: not checked out; `git submodule update --init --recursive` does that"
+        )
     return ProposedBuilds(tuple(found), tuple(refused))
+
+
+def _absent_submodules(directory: Path) -> list[str]:
+    """The git submodules below a directory whose folder is empty or not there, relative to it."""
+    top = top_of(directory)
+    text = SourceTexts().text(top / ".gitmodules") or ""
+    folders = [top / name for name in re.findall(r"^\s*path\s*=\s*(\S+)", text, re.MULTILINE)]
+    empty = [path for path in folders if not path.is_dir() or not any(path.iterdir())]
+    return [os.path.relpath(path, directory) for path in empty if path.is_relative_to(directory)]
 
 
 def _of_cmake(

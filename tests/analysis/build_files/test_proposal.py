@@ -433,3 +433,16 @@ def test_a_compiler_that_does_not_know_gpus_is_replaced_where_it_is_given_their_
         "app: main.cpp\n\t$(CC) --offload-arch=gfx90a -o $@ $<\n",
     )
     assert propose_builds(tmp_path, None).found[0].build == "make CC=hipcc app"
+
+
+def test_a_git_submodule_that_is_not_checked_out_is_named(tmp_path: Path) -> None:
+    for folder in (".git", "external/there", "external/empty"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "external/there/a.h").write_text("")
+    (tmp_path / ".gitmodules").write_text(
+        "".join(f'[submodule "{n}"]\n\tpath = external/{n}\n\turl = x\n' for n in ("there", "empty", "gone"))
+    )
+    make(tmp_path, "include external/empty/rules.mk\napp: main.cpp\n\t$(COMPILE) $<\n")
+    assert propose_builds(tmp_path, None).refused[-1] == (
+        "external/empty, external/gone: not checked out; `git submodule update --init --recursive` does that"
+    )
