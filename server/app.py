@@ -24,7 +24,7 @@ from hipscope.server.features import (
     watched_files,
 )
 from hipscope.server.features.settings_file import document as settings_file
-from hipscope.server.features.views import explain, history, isa, pages, symbols
+from hipscope.server.features.views import explain, history, isa, metrics, pages, symbols
 from hipscope.server.session.language_server import HipServer
 
 FEATURES = (
@@ -39,6 +39,7 @@ FEATURES = (
     explain,
     history,
     isa,
+    metrics,
     pages,
     proposals,
     restore,

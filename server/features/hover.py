@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 
 from lsprotocol import types as lsp
+from pygls.uris import from_fs_path
 
 from hipscope.server.edit.positions import Encoding, code_range, units
 from hipscope.server.features.settings_file.document import hover as of_settings
 from hipscope.server.features.settings_file.document import is_settings
+from hipscope.server.features.views.metrics import link_to_all, shown_metrics
 from hipscope.server.pictures.roofline import roofline_drawing
 from hipscope.server.render.blocks import Block, Table, to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel, explain_line
@@ -87,7 +89,8 @@ def _of_kernel(marks: Marks, kernel: Kernel, *, images: bool) -> list[Block]:
     if (drawing := roofline_drawing(marks.report, kernel, image=images)) is not None:
         place = next((n for n, block in enumerate(blocks) if isinstance(block, Table)), 0)
         blocks.insert(place + 1, drawing)
-    return blocks
+    link = link_to_all(from_fs_path(marks.file) or "", kernel) if images else ""
+    return [*blocks[:-1], *shown_metrics(marks.report, kernel, link), blocks[-1]]
 
 
 def _hover(blocks: Sequence[Block], span: lsp.Range, kind: lsp.MarkupKind, *, extension: bool) -> lsp.Hover:

@@ -46,7 +46,6 @@ _BOUNDS = {
 _ALL = 0.995  # of all GPU time, as it is written
 _INSTANCES = 4  # of a template, that are named
 _STALE = "*Stale: this text was changed after it was profiled. Profile again for current numbers.*"
-_MOST_COUNTERS = 12
 _SMALLEST = 0.005  # a reason below this part of a line's waits is left out
 
 
@@ -162,7 +161,7 @@ def _what_helps(finding: Finding) -> list[Block]:
 
 
 def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
-    """One kernel: its findings, then what binds it, time, roofline, occupancy, resources, counters, where from."""
+    """One kernel: its findings, then what binds it, time, roofline, occupancy, resources, where from."""
     blocks: list[Block] = [Heading(literal(kernel.name))]
     if stale:
         blocks.append(_STALE)
@@ -191,10 +190,6 @@ def explain_kernel(report: Report, kernel: Kernel, stale: bool) -> list[Block]:
     blocks.append(Table(("", ""), tuple(rows)))
     if diagnosis is not None:
         blocks += [f"It is {literal(diagnosis.message)}.", *_what_helps(diagnosis), *_evidence(diagnosis)]
-    if kernel.counters:
-        names = sorted(kernel.counters, key=lambda n: -kernel.counters[n])[:_MOST_COUNTERS]
-        rows = [(f"`{n}`", count(kernel.counters[n])) for n in names]
-        blocks.append(Table(("counter", f"{report.provenance}"), tuple(rows), frozenset({1})))
     blocks += [f"Partial: {literal(why)}" for why in (kernel.partial, report.partial) if why]
     blocks.append(
         f"{report.provenance.capitalize()} on {literal(report.device.name)}, {literal(report.tool)}"

@@ -5,6 +5,8 @@ Takes a `hipscope.profile` report, also a saved one, gives the metrics of each k
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hipscope.analysis.counters.metrics import MeasuredMetric, metrics_of
 from hipscope.analysis.counters.table import metric_table
 from hipscope.analysis.errors import UsageError
@@ -16,7 +18,9 @@ from hipscope.server.reports.schema.profile import Kernel, Report
 ALL = "all"
 
 
-def metrics_report(report: Report, group: str = ALL) -> MetricsReport:
+def metrics_report(
+    report: Report, group: str = ALL, kernels: Sequence[Kernel] | None = None
+) -> MetricsReport:
     """The metrics of a report's kernels, of one group or of all. Raises `UsageError` for a group that is none."""
     device = Device.model_validate(to_json(report.device))
     table = metric_table(device.arch)
@@ -29,7 +33,7 @@ def metrics_report(report: Report, group: str = ALL) -> MetricsReport:
         device=report.device.name,
         arch=report.device.arch,
         groups=chosen,
-        kernels=tuple(_kernel(kernel, device, group) for kernel in report.kernels),
+        kernels=tuple(_kernel(k, device, group) for k in (report.kernels if kernels is None else kernels)),
     )
 
 

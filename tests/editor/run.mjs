@@ -70,7 +70,7 @@ async function mainJob() {
     [
       "the installed extension starts the server when a HIP file is open",
       async () => {
-        await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
+        await ready(page);
         await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
         await command(page, "View: Toggle Primary Side Bar Visibility"); // room for the code
       },
@@ -101,6 +101,20 @@ async function mainJob() {
       },
     ],
     [
+      "the marks can be seen in a light and in a high-contrast theme, too",
+      async () => {
+        const themes = { light: "Default Light Modern", contrast: "Default High Contrast" };
+        for (const [name, theme] of Object.entries(themes)) {
+          await editor.setTheme(theme);
+          await page.locator(name === "light" ? ".monaco-workbench.vs" : ".monaco-workbench.hc-black").waitFor();
+          await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
+          await page.screenshot({ path: join(PICTURES, `editor-${name}.png`) });
+        }
+        await editor.setTheme("Default Dark Modern");
+        await page.locator(".monaco-workbench.vs-dark").waitFor();
+      },
+    ],
+    [
       "by keyboard only: the hottest line, its page with remedy and roofline, the instruction that waits, and back",
       async () => {
         await goToLine(page, 1);
@@ -111,8 +125,9 @@ async function mainJob() {
         await page.keyboard.press("e");
         const tab = page.locator(".tab", { hasText: new RegExp(`Line ${String(MARKED_LINE)} of`) }).first();
         await tab.waitFor();
-        await untilEqual(async () => /What helps/.test(await renderedText(page)), true);
-        await untilEqual(async () => (await renderedImages(page)) > 0, true);
+        await preview(page).getByText("What helps").first().waitFor();
+        const roofline = preview(page).locator("img").first();
+        await untilEqual(() => roofline.evaluate((image) => image.naturalWidth > 0), true);
         await page.screenshot({ path: join(PICTURES, "explained.png") });
         await page.keyboard.press("Control+1");
         await page.keyboard.press("Control+Alt+h");
@@ -263,10 +278,9 @@ async function firstMinute() {
       "Install makes the extension's own environment and starts the server",
       async () => {
         await click(page.locator(".notification-toast .monaco-button", { hasText: /^Install$/ }));
-        const ready = statusItem(page).filter({ hasText: /^\s*hipscope\s*$/ });
+        const started = statusItem(page).filter({ hasText: /^\s*hipscope\s*$/ });
         const failure = page.locator(".notification-toast", { hasText: /Try Again|In a Terminal/ });
-        await ready
-          .locator(".codicon-flame")
+        await started.locator(".codicon-flame")
           .or(failure)
           .first()
           .waitFor({ timeout: 5 * JOB_TIMEOUT });
@@ -390,6 +404,7 @@ async function project() {
     [
       "the question comes before the first build; Use it writes hipscope.toml and profiles",
       async () => {
+        await ready(page);
         await page.locator(".view-line", { hasText: "Smooths" }).first().click();
         await page.keyboard.press("Control+s");
         const question = page.locator(".notification-toast", { hasText: "./smooth 3" }).first();
@@ -530,6 +545,11 @@ function statusItem(page) {
   return page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
 }
 
+/** Waits for the server to have started; a save before that starts nothing. */
+async function ready(page) {
+  await statusItem(page).locator(".codicon-flame").waitFor();
+}
+
 /** Waits for what a job is to bring; a job that fails ends the wait, with what it said. */
 async function broughtByJob(page, result) {
   const failure = statusItem(page).locator(".codicon-error");
@@ -593,23 +613,9 @@ async function cursorLine(page) {
   return Number(/Ln (\d+)/.exec(text)?.[1]);
 }
 
-/** The frames in which the editor draws Markdown, and those around them. */
-function previews(page) {
-  return page.frames().filter((frame) => frame !== page.mainFrame());
-}
-
-async function renderedText(page) {
-  const texts = previews(page).map((frame) => frame.locator("body").innerText({ timeout: 1_000 }));
-  return (await Promise.all(texts.map((text) => text.catch(() => "")))).join("\n");
-}
-
-/** Images that were drawn, not merely named. */
-async function renderedImages(page) {
-  const counts = previews(page).map((frame) =>
-    frame.evaluate(() => [...globalThis.document.images].filter((one) => one.naturalWidth > 0).length),
-  );
-  const found = await Promise.all(counts.map((one) => one.catch(() => 0)));
-  return found.reduce((sum, one) => sum + one, 0);
+/** The page that the editor's Markdown preview shows. */
+function preview(page) {
+  return page.frameLocator("iframe.webview.ready").last().frameLocator("iframe#active-frame");
 }
 
 /** Numbers, in the margin, of the lines that have an element of the editor, without repeats. */

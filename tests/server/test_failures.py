@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.server.features.commands.repairs import said_arguments
 from tests.server.lsp_editor import (
     COMMAND,
     ENVIRONMENT,
@@ -71,6 +72,11 @@ REAL = {
         main('  if (!fopen("data/input.bin", "rb")) { puts("cannot read it"); return 3; }'),
         ("exit code 3", "data/input.bin"),
         ("Go to the Name of the File",),
+    ),
+    "a kernel that leaves its buffer": Failure(
+        main("  int* p; (void)hipMalloc(&p, 64); k<<<1, 256>>>(p); return hipDeviceSynchronize() ? 1 : 0;"),
+        ("hipscope: kernel k: out-of-bounds store",),
+        ("Check for Defects",),
     ),
     "time limit": Failure(
         main("  for (volatile int i = 0;; i = 0) {}"),
@@ -170,3 +176,16 @@ async def test_a_client_without_questions_is_told_in_words(tmp_path: Path) -> No
     await until(lambda: any("apt-get install" in m.message for m in client.messages))
     assert client.questions == []
     await end_session(client)
+
+
+@pytest.mark.parametrize(
+    ("output", "given"),
+    [
+        ('not implemented: use the event-based method with "-m event" argument.\n', [("-m", "event")]),
+        ("Usage: nbody N STEPS\nExample: ./nbody 1024 10\n", [("1024", "10")]),
+        ("usage: ./main [-s size] file\n", []),
+        ("it's a 'quoted' word, and \"-\" alone\n", []),
+    ],
+)
+def test_arguments_that_a_program_proposes_are_buttons(output: str, given: list[tuple[str, ...]]) -> None:
+    assert said_arguments(output) == given

@@ -15,6 +15,7 @@ export const SERVER_CANCEL = "hipscope.server.cancel";
 export const SERVER_APPLY = "hipscope.server.apply";
 export const SERVER_DISCARD = "hipscope.server.discard";
 export const SERVER_SET_ARGUMENTS = "hipscope.server.setArguments";
+export const SERVER_METRICS = "hipscope.server.metrics";
 export const SERVER_COMPARE = "hipscope.server.compare";
 export const SERVER_EXPLAIN = "hipscope.server.explain";
 export const SERVER_CHOOSE_BUILD = "hipscope.server.chooseBuild";

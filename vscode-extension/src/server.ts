@@ -18,6 +18,7 @@ import {
   pageNotification,
   proposalNotification,
   saveNotification,
+  SERVER_METRICS,
   setArgumentsNotification,
   statusNotification,
 } from "./protocol";
@@ -154,7 +155,7 @@ export class Server {
       traceOutputChannel: this.log,
       initializationOptions: { [EXTENSION_MARK]: true, settings: currentSettings() },
       middleware: this.jobs.middleware,
-      markdown: { isTrusted: { enabledCommands: ["hipscope.openPage"] } },
+      markdown: { isTrusted: { enabledCommands: ["hipscope.openPage", SERVER_METRICS] } },
     };
     const executable = {
       command: launch.command,

@@ -29,6 +29,7 @@ from hipscope.server.session.project_job import (
     Show,
     job_request,
     needed_key,
+    reason_first,
     run_job,
     tell_failed,
     turns_folder,
@@ -61,9 +62,10 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
         ls.in_background(hold_against(ls, key, report, show))
         set_aside_what_stays()
         if (why := report.failure()) is not None:
-            line = f"hipscope: {why}. What was recorded until then is shown."
+            line = f"hipscope: {reason_first(why, None)}. What was recorded until then is shown."
             failed = "ProgramFailed" if report.program.exit_code else "Stopped"
-            tell_failed(ls, key, line, JobError(why, 4, failure=failed, output=report.program.output))
+            printed = "" if report.faults else report.program.output  # a fault is all that is to be said
+            tell_failed(ls, key, line, JobError(why, 4, failure=failed, output=printed))
         if report.program.build_note is not None and not ls.can_ask:
             ls.tell_once(f"hipscope: {key.name}: {report.program.build_note}.")
         if report.source_note:

@@ -7,7 +7,10 @@ questions gets the message alone, which says in words what to do.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import re
+import shlex
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from hipscope.analysis.system.places import place_of
-from hipscope.server.features.commands.arguments import SET_ACTION, ask_for_arguments
+from hipscope.server.features.commands.arguments import SET_ACTION, ask_for_arguments, set_arguments
 from hipscope.server.features.commands.bench import write_bench
 from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.profile import choose_again, profile
@@ -38,6 +41,12 @@ _INSTALLS = re.compile(r"\b(?:run: )?((?:sudo )?apt-get install [^()]+)")
 _LIMIT = re.compile(r"\b((?:build_)?timeout_s)\b")
 _IN_SETTINGS = re.compile(r"(?P<path>/[^\n]*?hipscope\.toml)(?::(?P<line>\d+))?:")
 _STOPPED_AFTER = re.compile(r"\b(\d+(?:\.\d+)?) s\b")
+_FAULT = re.compile(r"\bSIG(?!KILL|TERM)[A-Z]+\b|\bfault\b|\bout-of-bounds\b|\bmisaligned\b")
+_PROPOSED = (
+    re.compile(r"[\"'`](-[\w-]+(?:[ =][\w./-]+)?)[\"'`]"),
+    re.compile(r"(?:e\.g\.|[Ee]xample)[^\n]*?\./[\w.-]+[ \t]+([\w./ \t=-]+)"),
+)
+_MOST_PROPOSED = 2
 _KERNEL = re.compile(r"__global__[^;{(]*?\b(\w+)\s*\(")
 
 
@@ -88,14 +97,27 @@ def _of_the_program(ls: HipServer, key: Path, failure: JobError, show: Show) -> 
         return
     uri = ls.uri(str(key))
     settings = (key if key.is_dir() else key.parent) / "hipscope.toml"
-    if not failure.lacks_files:
+    if _FAULT.search(failure.message):
+        yield CHECK_ACTION, lambda: check(ls, uri, show)
+    elif not failure.lacks_files:
+        for given in said_arguments(failure.output):
+            # Bound now: each button has its own arguments.
+            yield f"Run with {shlex.join(given)}", functools.partial(set_arguments, ls, uri, given, show)
         yield SET_ACTION, lambda: ask_for_arguments(ls, uri, show)
     elif (named := _named_in(ls, key, failure.hint or "")) is not None:
         yield NAME_ACTION, lambda: show_file(ls, *named)
     if failure.lacks_files and settings.is_file():
         yield SETTINGS_ACTION, lambda: show_file(ls, settings)
-    if re.search(r"\bSIG[A-Z]+\b|\bfault", failure.message):
-        yield CHECK_ACTION, lambda: check(ls, uri, show)
+
+
+def said_arguments(output: str) -> list[tuple[str, ...]]:
+    """Arguments that a program itself proposes: an option in quotes, or its own command line as an example."""
+    found = [words for pattern in _PROPOSED for words in pattern.findall(output)]
+    given = []
+    for words in found:
+        with contextlib.suppress(ValueError):
+            given.append(tuple(shlex.split(words)))
+    return [one for one in dict.fromkeys(given) if one][:_MOST_PROPOSED]
 
 
 def _named_in(ls: HipServer, key: Path, hint: str) -> tuple[Path, int] | None:

@@ -56,7 +56,7 @@ def listing(ls: HipServer, asked: Mapping[str, Any]) -> IsaListing:
     key = ls.store.owner(path_of(uri) or "") if isinstance(uri, str) else None
     if marks is None or key is None:
         raise JsonRpcInvalidParams("no profile of this document is known: profile it first")
-    kernel = _asked_kernel(marks, asked)
+    kernel = asked_kernel(marks, asked)
     found = load_isa(Path(key), marks.report.inputs, kernel.mangled)
     if found is None or not found.instructions:
         raise JsonRpcInvalidParams(f"the profile of {kernel.base_name} has no machine code: profile it again")
@@ -108,7 +108,8 @@ def _line(one: ListedInstruction) -> str:
     return f"{one.text:<{_TEXT_WIDTH}} {comment}".rstrip()
 
 
-def _asked_kernel(marks: Marks, asked: Mapping[str, Any]) -> Kernel:
+def asked_kernel(marks: Marks, asked: Mapping[str, Any]) -> Kernel:
+    """The kernel of that name, at that position, else the costliest of a document. Raises JsonRpcInvalidParams."""
     here = [kernel for kernel, _ in marks.kernels()] or list(marks.report.kernels)
     name, position = asked.get("kernel"), asked.get("position")
     if isinstance(name, str):
