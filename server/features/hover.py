@@ -20,6 +20,7 @@ from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
 
+_WIDTH = 520  # pixels of a picture
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -86,7 +87,7 @@ def _kernel_at(
 def _of_kernel(marks: Marks, kernel: Kernel, *, images: bool) -> list[Block]:
     """What is said of a kernel, with its place under the roofs behind its numbers."""
     blocks = explain_kernel(marks.report, kernel, marks.is_stale(kernel))
-    if (drawing := roofline_drawing(marks.report, kernel, image=images)) is not None:
+    if (drawing := roofline_drawing(marks.report, kernel, image=images, width=_WIDTH)) is not None:
         place = next((n for n, block in enumerate(blocks) if isinstance(block, Table)), 0)
         blocks.insert(place + 1, drawing)
     link = link_to_all(from_fs_path(marks.file) or "", kernel) if images else ""

@@ -20,7 +20,6 @@ from hipscope.server.reports.schema.profile import Device, Kernel, Report
 ROWS = 12
 """Lines of the picture in characters: eleven of braille and the axis."""
 _COLUMNS = 44
-_SHOWN_WIDTH = 520
 _LETTERS = {"lds": "L", "l1": "1", "l2": "2", "mall": "M", "hbm": "H"}
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _LOW_X, _HIGH_X, _DECADES = 0.02, 500.0, 4.0
@@ -34,15 +33,21 @@ def roofline_svg(device: Device, kernel: Kernel, name: str) -> str | None:
     return _svg(picture, kernel.roofline.ridge)
 
 
-def roofline_drawing(report: Report, kernel: Kernel, *, image: bool) -> Drawing | None:
-    """The picture as a block of a text, with an `image` for a client that draws them; None where it is not known."""
+def roofline_drawing(
+    report: Report, kernel: Kernel, *, image: bool, width: int | None = None
+) -> Drawing | None:
+    """The picture as a block of a text, with an `image` for a client that draws them; None where it is not known.
+
+    Only a hover knows a `width`: a page takes what stands behind the address for a part of it.
+    """
     name = report.short_name(kernel)
     lines = roofline_lines(report.device, kernel, name)
     if not lines:
         return None
     svg = roofline_svg(report.device, kernel, name) if image else None
     address = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" if svg else None
-    return Drawing(f"Roofline of {name}", tuple(lines), address and f"{address}|width={_SHOWN_WIDTH}")
+    shown = f"{address}|width={width}" if address and width else address
+    return Drawing(f"Roofline of {name}", tuple(lines), shown)
 
 
 def roofline_lines(device: Device, kernel: Kernel, name: str) -> list[str]:

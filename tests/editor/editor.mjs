@@ -105,9 +105,7 @@ export async function startEditor({
       ["openFile", `vscode-remote://127.0.0.1:${port}${join(workspace, open)}`],
     ]);
     await page.goto(`http://127.0.0.1:${port}/?folder=${workspace}&payload=${encodeURIComponent(payload)}`);
-    const setTheme = (theme) =>
-      writeSettings(root, "User", { ...QUIET, ...trustSettings(trusted), "workbench.colorTheme": theme });
-    return { root, workspace, page, outside, setTheme, stop };
+    return { root, workspace, page, outside, stop };
   } catch (error) {
     await stop();
     throw error;

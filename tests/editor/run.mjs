@@ -103,14 +103,16 @@ async function mainJob() {
     [
       "the marks can be seen in a light and in a high-contrast theme, too",
       async () => {
-        const themes = { light: "Default Light Modern", contrast: "Default High Contrast" };
+        const themes = { light: "Light Modern", contrast: "Dark High Contrast" };
         for (const [name, theme] of Object.entries(themes)) {
-          await editor.setTheme(theme);
-          await page.locator(name === "light" ? ".monaco-workbench.vs" : ".monaco-workbench.hc-black").waitFor();
+          await chooseTheme(page, theme);
+          await page
+            .locator(name === "light" ? ".monaco-workbench.vs" : ".monaco-workbench.hc-black")
+            .waitFor();
           await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
           await page.screenshot({ path: join(PICTURES, `editor-${name}.png`) });
         }
-        await editor.setTheme("Default Dark Modern");
+        await chooseTheme(page, "Dark Modern");
         await page.locator(".monaco-workbench.vs-dark").waitFor();
       },
     ],
@@ -265,22 +267,33 @@ async function firstMinute() {
     await target.click();
     interactions += 1;
   };
+  let frames = 0;
+  const frame = async () => {
+    frames += 1;
+    await page.screenshot({ path: join(PICTURES, `first-minute-${String(frames)}.png`) });
+  };
   await inOrder(editor, [
     [
       "a fresh machine is asked for trust, then offers to install the server",
       async () => {
-        await click(page.locator(".monaco-dialog-box .monaco-button", { hasText: /Yes, I trust/ }));
+        const trust = page.locator(".monaco-dialog-box .monaco-button", { hasText: /Yes, I trust/ });
+        await trust.waitFor();
+        await frame();
+        await click(trust);
         await page.locator(".notification-toast", { hasText: "is not installed" }).first().waitFor();
-        await page.screenshot({ path: join(PICTURES, "install.png") });
+        await frame();
       },
     ],
     [
       "Install makes the extension's own environment and starts the server",
       async () => {
         await click(page.locator(".notification-toast .monaco-button", { hasText: /^Install$/ }));
+        await page.locator(".notification-toast", { hasText: "Installing" }).first().waitFor();
+        await frame();
         const started = statusItem(page).filter({ hasText: /^\s*hipscope\s*$/ });
         const failure = page.locator(".notification-toast", { hasText: /Try Again|In a Terminal/ });
-        await started.locator(".codicon-flame")
+        await started
+          .locator(".codicon-flame")
           .or(failure)
           .first()
           .waitFor({ timeout: 5 * JOB_TIMEOUT });
@@ -298,6 +311,7 @@ async function firstMinute() {
         await broughtByJob(page, page.locator(SQUIGGLE).first());
         await goToLine(page, MARKED_LINE);
         await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+        await frame();
         assert.ok(interactions <= 5, `${interactions} interactions`);
         assert.equal(await page.locator(".terminal-wrapper").count(), 0);
       },
@@ -595,6 +609,19 @@ async function serversIn(folder) {
 
 async function processes() {
   return (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
+}
+
+/** Picks a colour theme by its name in the list. */
+async function chooseTheme(page, name) {
+  await page.keyboard.press("Escape"); // a hover that is open
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Control+t");
+  const input = page.locator(".quick-input-widget input").first();
+  await input.waitFor();
+  await input.fill(name);
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }
 
 async function goToLine(page, line) {
