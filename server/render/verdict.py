@@ -13,7 +13,7 @@ from hipscope.server.render.words import borders
 from hipscope.server.reports.schema.verdict import Mismatch, Trial, VerdictReport
 
 _CELL = 10  # pixels
-_TRIED = 5  # lines of what was tried
+_DROPPED = ": dropped, "  # in a note on a trial
 _COLOURS = {"x": "#c62828", ".": "#a5d6a7"}
 _STYLE = (
     "body{font:15px sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
@@ -28,7 +28,7 @@ def drawn(report: VerdictReport, form: str, *, verbose: bool) -> str:
 
 def text(report: VerdictReport, *, verbose: bool = False) -> str:
     """For a terminal."""
-    return "\n".join(_lines(report, None if verbose else _TRIED)) + "\n"
+    return "\n".join(_lines(report) if verbose else _short(report)) + "\n"
 
 
 def markdown(report: VerdictReport) -> str:
@@ -75,17 +75,31 @@ _DRAWN: dict[str, Callable[[VerdictReport], str]] = {
 }
 
 
-def _tried(report: VerdictReport, most: int | None) -> Iterator[str]:
-    """What was tried, a line each: all, or so many of them and the number of the others."""
-    tried = list(dict.fromkeys(t.inputs for t in report.trials if t.outcome != "dropped"))
-    yield "tried:" if tried else "tried: nothing"
-    shown = tried if most is None or len(tried) <= most else tried[: most - 1]
-    yield from (f"  {inputs}" for inputs in shown)
-    if left := len(tried) - len(shown):
-        yield f"  and {left} more: -v"
+def _short(report: VerdictReport) -> Iterator[str]:
+    """At most five lines: the verdict, why, where it differs or what to know, what was tried, what was not asked."""
+    yield f"{report.kernel}: {_word(report)}"
+    yield report.reason
+    facts = (
+        "; ".join(value for key, value in _facts(report.mismatches[0]) if key != "what")
+        if report.mismatches
+        else ""
+    )
+    notes = [note for note in report.notes if _DROPPED not in note]
+    if facts:
+        yield facts
+    elif notes:
+        yield f"note: {notes[0]}" + (f" (and {len(notes) - 1} more: -v)" if len(notes) > 1 else "")
+    tried = {t.inputs for t in report.trials if t.outcome != "dropped"}
+    dropped = sum(t.outcome == "dropped" for t in report.trials)
+    more = f"; {dropped} dropped" if dropped else ""
+    yield f"tried: {len(tried)} kinds of inputs and launches{more} (-v lists them, and each input of the kernel)"
+    if report.left_out:
+        gates = ", ".join(left.gate for left in report.left_out)
+        yield f"not asked here, but of every rewrite: {gates} (-v says what each asks)"
 
 
-def _lines(report: VerdictReport, most: int | None) -> Iterator[str]:
+def _lines(report: VerdictReport) -> Iterator[str]:
+    """Everything."""
     yield f"{report.kernel}: {_word(report)}"
     yield report.reason
     for mismatch in report.mismatches:
@@ -93,11 +107,10 @@ def _lines(report: VerdictReport, most: int | None) -> Iterator[str]:
         if mismatch.map:
             yield f"  {mismatch.label} from first to last element (x wrong, . right):"
             yield from (f"    |{row}|" for row in mismatch.map.splitlines())
-    yield from _tried(report, most)
-    yield from (f"note: {note}" for note in report.notes)
-    yield from (f"input {one}" for one in report.inputs)
-    yield from _left_out(report)
-    yield from _isolation(report)
+    tried = list(dict.fromkeys(t.inputs for t in report.trials if t.outcome != "dropped"))
+    yield "tried:" if tried else "tried: nothing"
+    yield from (f"  {inputs}" for inputs in tried)
+    yield from _said(report)
 
 
 def _said(report: VerdictReport) -> Iterator[str]:

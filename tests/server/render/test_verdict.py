@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hipscope.server.render.verdict import drawn
-from hipscope.server.reports.schema.verdict import Trial, VerdictReport
+from hipscope.server.reports.schema.verdict import LeftOutGate, Trial, VerdictReport
 
 TRIED = [f"other contents of `in`, number {n}" for n in range(30)]
 REPORT = VerdictReport(
@@ -27,9 +29,17 @@ REPORT = VerdictReport(
 )
 
 
-def test_the_tried_line_of_validate_is_five_lines_and_the_rest_by_v() -> None:
-    short = drawn(REPORT, "text", verbose=False).partition("tried:\n")[2].splitlines()
-    assert short == [*(f"  {inputs}" for inputs in TRIED[:4]), "  and 26 more: -v"]
-    every = drawn(REPORT, "text", verbose=True).partition("tried:\n")[2].splitlines()
-    assert every == [f"  {inputs}" for inputs in TRIED]
+def test_the_text_of_validate_is_five_lines_and_the_rest_by_v() -> None:
+    gates = (LeftOutGate("speed", "faster?"), LeftOutGate("tests", "do the tests pass?"))
+    full = replace(REPORT, notes=("dispatch 1, a: dropped, it fails", "first", "second"), left_out=gates)
+    assert drawn(full, "text", verbose=False).splitlines() == [
+        "k: equivalent",
+        "Equivalent bit for bit on 1 recorded launch.",
+        "note: first (and 1 more: -v)",
+        "tried: 30 kinds of inputs and launches (-v lists them, and each input of the kernel)",
+        "not asked here, but of every rewrite: speed, tests (-v says what each asks)",
+    ]
+    every = drawn(full, "text", verbose=True).splitlines()
+    assert [f"  {inputs}" for inputs in TRIED] == every[every.index("tried:") + 1 :][: len(TRIED)]
+    assert "note: first" in every or "first" in every
     assert "number 29" in drawn(REPORT, "markdown", verbose=False)
