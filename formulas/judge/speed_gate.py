@@ -52,7 +52,8 @@ def decide(
     `others` are the formulas of further findings that the rewrite answers: an objective of any of them counts. Where
     none moved, what the time is explained by may be the objective of another formula; the reason says so. None holds
     the rewrite to its formula, as a recipe, which is asked for each finding.
-    `min_speedup` 0 leaves it to a GPU whether it is faster. `where` the times are from, in words.
+    `min_speedup` 0 leaves it to a GPU whether it is faster: no metric and no occupancy by the model stops it then.
+    `where` the times are from, in words.
     """
     speedup = before.time_ns / after.time_ns if after.time_ns > 0 else 0.0
     before, after = _where_most_is_gained(before, after)
@@ -70,15 +71,19 @@ def decide(
             Outcome.NOT_FASTER,
             f"{head}{word}: {speedup:.3f}x, at least {min_speedup:g}x is asked for ({times}).",
         )
+    measured = (
+        min_speedup == 0
+    )  # by a GPU, later: then time decides, and what the model says beside it is told
     if metric is not None and not moved:
-        return closed(
-            Outcome.METRIC_NOT_MOVED,
-            f"{gain}, but not for the reason it was made: {metric[0]} went from "
-            f"{_shown(metric[1])} to {_shown(metric[2])}.",
-        )
+        stayed = f"{metric[0]} went from {_shown(metric[1])} to {_shown(metric[2])}"
+        if not measured:
+            return closed(Outcome.METRIC_NOT_MOVED, f"{gain}, but not for the reason it was made: {stayed}.")
+        aside = f" Not for the reason it was made, by the model: {stayed}."
     cliff = occupancy_cliff(*(occupancy(m.kernel, m.profile.device) for m in (before, after)))
     if cliff is not None:
-        return closed(Outcome.OCCUPANCY_CLIFF, f"{gain}, but over an occupancy cliff: {cliff}.")
+        if not measured:
+            return closed(Outcome.OCCUPANCY_CLIFF, f"{gain}, but over an occupancy cliff: {cliff}.")
+        aside += f" Over an occupancy cliff: {cliff}."
     return Decision(
         Outcome.ACCEPTED,
         f"{speedup:.2f}x as fast: {times}.{aside}",

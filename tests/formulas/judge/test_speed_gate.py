@@ -155,6 +155,16 @@ def test_half_of_the_waves_may_go_but_not_more() -> None:
     assert "3 instead of 8 waves per SIMD" in over.reason
 
 
+def test_where_a_gpu_measures_the_time_decides_and_the_rest_is_told() -> None:
+    bank = find_formula("bankConflict")
+    stays = decide(BEFORE, measured(50, conflicts=5900), bank, min_speedup=0.0)
+    assert stays.stage == "accepted"
+    assert "Not for the reason it was made" in stays.reason
+    over = decide(BEFORE, measured(50, vgprs=168), bank, min_speedup=0.0)
+    assert over.stage == "accepted"
+    assert "3 instead of 8 waves per SIMD" in over.reason
+
+
 def test_waves_that_no_launch_can_fill_are_no_cliff() -> None:
     small, smaller = measured(100, conflicts=6000, groups=304), measured(50, vgprs=256, groups=304)
     assert decided(small, smaller).stage == "accepted"  # one wave per SIMD is launched, two would fit
