@@ -26,15 +26,20 @@ Defence = Literal[
     "named_arguments",  # arguments that a candidate compares with
     "named_integers",  # integers beyond the range of the inputs too
     "other_scalars",
+    "zero_scalars",  # floats of 0, with NaN in what is updated: it may be that it is not read then
     "turned_flags",  # small integer arguments have each other small value
     "other_strides",  # integer arguments of 1 become 2, sizes are halved
     "other_variables",
     "other_workgroups",
+    "larger_sizes",  # arguments and sides of the grid beyond numbers and widths that only the candidate's code has
+    "beyond_32_bits",  # element numbers beyond 32 bits, over buffers that exist only where they are touched
+    "mixed_integers",  # integers of one input among those of the others
     "grown",  # launches beyond 16 bits, with buffers as much longer
     "printed",  # what kernels print
     "larger_workgroups",  # workgroups of twice as many work-items, and more than a wave
     "more_dimensions",  # workgroups and grids of two and three dimensions where the recorded ones have one
     "other_sizes",  # integer arguments one less, one more, 1 and 0
+    "other_signs",  # integer arguments of the other sign, where they bound nothing
     "whole_workgroups",  # integer arguments that are whole workgroups, one or two, or one more or less than whole ones
     "inputs_untouched",
     "written_bytes_only",

@@ -14,6 +14,8 @@ from pathlib import Path
 from hipscope.accordo.compare.buffers import Errors
 from hipscope.accordo.dispatch.launch_classes import launch_coverage
 from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.checks.beyond_32_bits import check_beyond_32_bits
+from hipscope.accordo.proof.checks.own_code import told_by_code
 from hipscope.accordo.proof.checks.plan import Proof, in_order, plan_runs, with_named
 from hipscope.accordo.proof.checks.rejection import Check, Rejection, trial
 from hipscope.accordo.proof.checks.repeats import check_repeats
@@ -52,25 +54,28 @@ def validate(
         if (state := check_state(proof)) is not None:
             return _rejected(proof, state)
         known = with_named(proof)
+        proof.unproved += told_by_code(proof, reference.prepared[0].dispatch)
         plans = [plan_runs(proof, prepared, number) for number, prepared in enumerate(known)]
         with BackgroundReplays(reference.settings.tool, in_order(plans), run.cancel) as replays:
             for check in CHECKS:
                 rejection = check(proof, plans, replays)
                 if rejection is not None:
                     return _rejected(proof, rejection)
+        if relaunch is as_it_is and (far := check_beyond_32_bits(proof, reference.prepared[0])) is not None:
+            return _rejected(proof, far)
     if relaunch is not as_it_is and not any(
         t.outcome == "same" and t.inputs != CAPTURED for t in proof.trials
     ):
         return Verdict(
             outcome="inconclusive", reason=f"It cannot be proved on other inputs: {NO_SUCH_LAUNCH}."
         )
-    if reference.settings.require_all and (unproved := _never_varied(_inputs(reference))):
+    if reference.settings.require_all and (unproved := _never_varied(_inputs(reference), proof.unproved)):
         asked = '`accordo.require` is "all"'
         return Verdict(
             outcome="inconclusive",
             reason=f"It cannot be proved for all inputs ({asked}): equivalent on what was tried{unproved}.",
             trials=tuple(proof.trials),
-            inputs=tuple(map(str, _inputs(reference))),
+            inputs=(*map(str, _inputs(reference)), *proof.unproved),
         )
     return _acceptance(proof)
 
@@ -106,6 +111,7 @@ def _acceptance(proof: Proof) -> Verdict:
     count = len({t.dispatch for t in same})
     exact = errors == Errors()
     inputs = _inputs(reference)
+    unproved = _never_varied(inputs, proof.unproved)
     how = "bit for bit" if exact else f"within tolerance ({_how_near(errors)})"
     launches = "1 recorded launch" if count == 1 else f"{count} recorded launches"
     others = sum(t.inputs != CAPTURED and "runs compared" not in t.inputs for t in same)
@@ -115,7 +121,7 @@ def _acceptance(proof: Proof) -> Verdict:
         more += f" ({covered} replayed)"
     return Verdict(
         outcome="equivalent",
-        reason=f"Equivalent {how} on {launches}{more}{_never_varied(inputs)}{_not_compared(reference)}.",
+        reason=f"Equivalent {how} on {launches}{more}{unproved}{_not_compared(reference)}.",
         dispatches=count,
         trials=tuple(trials),
         max_absolute=errors.absolute,
@@ -123,7 +129,7 @@ def _acceptance(proof: Proof) -> Verdict:
         max_ulp=errors.ulp,
         bit_exact=exact,
         notes=(*reference.notes, *proof.notes),
-        inputs=tuple(map(str, inputs)),
+        inputs=(*map(str, inputs), *proof.unproved),
         unspecified_bytes=reference.unspecified[0],
     )
 
@@ -147,12 +153,14 @@ def _not_compared(reference: Reference) -> str:
     )
 
 
-def _never_varied(inputs: Sequence[VariedInput]) -> str:
+def _never_varied(inputs: Sequence[VariedInput], unproved: Sequence[str]) -> str:
+    """The end of the sentence: what is not proved, by name. `unproved` is what the candidate's own code asks for."""
+    told = "".join(f"; {what}" for what in unproved)
     names = [one.name for one in inputs if not one.trials]
     varied = [name for name in names if name != BEYOND]
     more = f"; never with {BEYOND}" if BEYOND in names else ""
     if not varied:
-        return more
+        return more + told
     *first, last = varied
     listed = f"{', '.join(first)} and {last}" if first else last
-    return f"; {listed} {'were' if first else 'was'} never varied{more}"
+    return f"; {listed} {'were' if first else 'was'} never varied{more}{told}"

@@ -59,6 +59,7 @@ from hipscope.accordo.reference.unspecified import (
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.launch_variants import shorter_launch, smaller_launch
+from hipscope.accordo.trials.sparse_launch import SparseLaunch
 from hipscope.analysis.run import Run
 
 CAPTURED = "captured inputs"
@@ -75,7 +76,8 @@ _FINITE_ONLY = (
 class Prepared:
     """What the reference did with one dispatch; `repeated` is the run that candidates repeat in more orders.
 
-    `inputs` says of each input of a dispatch that is no variant in how many of the runs it is another one.
+    `inputs` says of each input of a dispatch that is no variant in how many of the runs it is another one. `far` gets
+    the runs with element numbers beyond 32 bits when the first candidate asks for them.
     """
 
     dispatch: CapturedDispatch
@@ -84,6 +86,7 @@ class Prepared:
     dropped: tuple[Trial, ...]
     oracles: Oracles
     inputs: tuple[VariedInput, ...] = ()
+    far: list[tuple[tuple[SparseLaunch, Replay], ...]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from hipscope.accordo.dispatch.access_map import WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.element_types import Pointees, pieces_of
 from hipscope.accordo.dispatch.guessed_types import with_guesses
@@ -40,7 +41,9 @@ from hipscope.accordo.reference.unspecified import Computed, find_unspecified, k
 from hipscope.accordo.replay.poison import POISONS
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, patience, replay, replay_all
 from hipscope.accordo.trials import fresh_inputs
+from hipscope.accordo.trials.beyond_limits import Base, Beyond, beyond_limits
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
+from hipscope.accordo.trials.code_limits import CodeLimit
 from hipscope.accordo.trials.launch_variants import grown_launch, launch_variants, named_variants
 from hipscope.analysis.errors import Cancelled
 from hipscope.emulator.captures import share
@@ -51,7 +54,8 @@ SEEDS = (1, 2)
 _MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
 _NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
 _CHECKS = "all,exact-alignment"
-_FOR_SHAPES = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inputs.SCALED_AGAIN))
+_FOR_SHAPES = (fresh_inputs.describe(fresh_inputs.SCALED_AGAIN),)
+_NO_NUMBERS = (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS, fresh_inputs.LOWEST)
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
@@ -88,14 +92,14 @@ def plan(
     guessed = _guessed(part)
     planned = []
     named = named_in(part.dispatch.code_object, settings.objdump, part.dispatch.kernel)
-    for number in fresh_inputs.TRIALS:
+    for number in (n for n in fresh_inputs.TRIALS if n not in fresh_inputs.OF_CANDIDATES):
         if cancel is not None and cancel.is_set():  # of large buffers each takes seconds
             raise Cancelled
         if number == fresh_inputs.SCALED and captured is not part:
             planned += _with_inputs(captured, _guessed(captured), number, settings, work, named)
         else:
             planned += _with_inputs(part, guessed, number, settings, work, named)
-    unread = _unread(part, guessed, work)
+    others = _other_contents(part, guessed, settings, work)
     variants = launch_variants(
         part.dispatch,
         parameters,
@@ -105,7 +109,13 @@ def plan(
     )
     grown = grown_launch(captured.dispatch, parameters, work / "grown", captured.result.instructions)
     planned += [
-        Planned(v.defence, v.label, v.dispatch, unread if v.defence == "turned_flags" else None)
+        Planned(
+            v.defence,
+            v.label,
+            v.dispatch,
+            others.get(v.defence),
+            part.access if v.defence == "other_signs" else None,
+        )
         for v in (*variants, *([grown] if grown is not None else []))
     ]
     planned += _shapes_on_other_inputs(part, planned)
@@ -121,6 +131,21 @@ def _shapes_on_other_inputs(part: ReferenceRun, planned: Sequence[Planned]) -> l
         for other in others
         if p.defence == "other_workgroups" and p.dispatch.workgroup != part.dispatch.workgroup
     ]
+
+
+def _other_contents(
+    part: ReferenceRun, guessed: Pieces, settings: ReferenceSettings, work: Path
+) -> dict[Defence, Path]:
+    """The contents with which launches with other arguments are tried, by what they are there for."""
+    found: dict[Defence, Path] = {}
+    if (unread := _unread(part, guessed, work)) is not None:
+        found["turned_flags"] = unread
+    launch, nans = part.dispatch, work / "updated_nans"
+    if "not_finite_inputs" not in settings.skipped and fresh_inputs.write_updated_nans(
+        launch.buffers, part.pieces, part.access, nans
+    ):
+        found["zero_scalars"] = nans
+    return found
 
 
 def _unread(part: ReferenceRun, guessed: Pieces, work: Path) -> Path | None:
@@ -149,21 +174,51 @@ def permuted_in_full(captured: ReferenceRun, settings: ReferenceSettings, work: 
 
 
 def plan_named(
-    part: ReferenceRun, parameters: Sequence[str], named: Named, settings: ReferenceSettings, work: Path
+    part: ReferenceRun,
+    parameters: Sequence[str],
+    named: Named,
+    limits: Sequence[CodeLimit],
+    settings: ReferenceSettings,
+    work: Path,
 ) -> list[Planned]:
-    """Inputs with numbers that a candidate names and the reference does not, and arguments that are such numbers."""
-    numbers = (fresh_inputs.NAMED, fresh_inputs.NAMED_LARGE, fresh_inputs.NAMED_INTEGERS) if named else ()
+    """Inputs with numbers that a candidate names and the reference does not, and arguments that are such numbers, but
+    for those that are tried as `limits`.
+    """
+    numbers = [fresh_inputs.NAMED, fresh_inputs.NAMED_LARGE, fresh_inputs.NAMED_INTEGERS] if named else []
+    numbers += [fresh_inputs.AS_NAMED] if named.floats else []
+    numbers += [fresh_inputs.NAMED_LENGTHS] if named.integers else []
     guessed = _guessed(part)
     found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
-    variants = named_variants(part.dispatch, parameters, named, work / "arguments") if named else []
+    others = replace(named, integers=named.integers - {limit.size for limit in limits})
+    variants = named_variants(part.dispatch, parameters, others, work / "arguments") if named else []
     return [
-        *(replace(p, label=f"{p.label} (the candidate)") for p in found),
+        # A length that it names is tried, if the reference finds what lies there.
+        *(replace(p, label=f"{p.label} (the candidate)", usual=None) for p in found),
         *(
             Planned(v.defence, v.label, v.dispatch, None)
             for v in variants
             if v.defence not in settings.skipped
         ),
     ]
+
+
+def plan_beyond(
+    part: ReferenceRun,
+    parameters: Sequence[str],
+    limits: Sequence[CodeLimit],
+    settings: ReferenceSettings,
+    work: Path,
+) -> list[Beyond]:
+    """Launches that are larger than what only a candidate's code compares with or can count."""
+    if not limits or "larger_sizes" in settings.skipped:
+        return []
+    launch, same = part.dispatch, work / "same"
+    count = fresh_inputs.write_fresh_inputs(
+        launch.buffers, _guessed(part), part.access, same, fresh_inputs.SHARED
+    )
+    elements = {i: pieces[0].element for i, pieces in _guessed(part).items() if len(pieces) == 1}
+    base = Base(launch, parameters, part.result.instructions, same if count else None, elements)
+    return beyond_limits(base, limits, work)
 
 
 def _guessed(run: ReferenceRun) -> Pieces:
@@ -178,7 +233,7 @@ def _with_inputs(
     if defence in settings.skipped:
         return []
     # Which NaN comes out, no compiler promises; what has no declared type is compared byte for byte.
-    pieces = base.pieces if number in (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS) else guessed
+    pieces = base.pieces if number in _NO_NUMBERS else guessed
     if not fresh_inputs.write_fresh_inputs(base.dispatch.buffers, pieces, base.access, fresh, number, named):
         return []
     return [Planned(defence, fresh_inputs.describe(number), base.dispatch, fresh, base.access)]
@@ -302,6 +357,8 @@ class Trials:
             return Reason(trial.label, f"the reference is not reproducible there: {reason}")
         if trial.defence in _MAYBE_INDICES and trial.usual and not no_other_places(access, trial.usual):
             return Reason(trial.label, "the kernel takes integers of its input for indices or lengths")
+        if trial.defence == "other_signs" and trial.usual and _written(access) < _written(trial.usual):
+            return Reason(trial.label, "it bounds what the kernel does")
         # Other inputs may be of quite another size.
         spread = dict(self.captured.spread) if trial.inputs is None else {}
         results = with_stored_numbers(pieces, access)
@@ -331,6 +388,10 @@ class Trials:
     def _reported(self, trial: Planned, checked: Replay) -> bool:
         found = checked.sanitizers(trial.dispatch.code_object)
         return found is not None and bool(found.reports)
+
+
+def _written(access: Access) -> int:
+    return sum(one.count(WRITTEN) for one in access.values())
 
 
 def _is_certain(report: SanitizerReport, launch: CapturedDispatch, types: Pointees) -> bool:

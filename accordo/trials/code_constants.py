@@ -23,7 +23,9 @@ _T = TypeVar("_T", bound=float)
 _FEW = 64
 # What is only loaded is rarely a float of another size: it is an integer, or half of something.
 _SIZES = (1e-6, 1e15)
-_COMPARES = re.compile(r"(?:v_cmpx?_\w+|s_cmpk?_\w+|s_bitcmp[01])_([fiubB])(\d+)$")
+_COMPARES = re.compile(
+    r"(?:v_cmpx?_\w+|s_cmpk?_\w+|s_bitcmp[01]|[vs]_(?:min|max|med3|min3|max3))_([fiubB])(\d+)$"
+)
 _LOADS = frozenset({"s_mov_b32", "s_mov_b64", "s_movk_i32", "v_mov_b32", "v_mov_b64"})
 # The compiler compares for equality by these, too.
 _LIKE_COMPARES = frozenset(

@@ -29,6 +29,11 @@ from hipscope.analysis.source.number_types import Element
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
 SMALL_INTEGERS, UPDATED, MANY_NANS, NEGATIVE_INTEGERS, BELOW_ZERO, RENAMED, ALL_SAME = range(9, 16)
 NAMED, NAMED_LARGE, NAMED_INTEGERS = range(16, 19)
+MIXED, LOWEST = 19, 20
+SHARED = 22  # all elements of all inputs of a type the same: of larger launches only
+AS_NAMED = 23  # of a candidate's numbers only
+LARGE_UPDATED, EMPTY = 24, 25
+NAMED_LENGTHS = 26  # of a candidate's numbers only
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
@@ -36,6 +41,8 @@ TRIALS: dict[int, Defence] = {
     MANY_NANS: "not_finite_inputs", NEGATIVE_INTEGERS: "large_integers",
     BELOW_ZERO: "special_inputs", RENAMED: "small_integers",
     ALL_SAME: "special_inputs", NAMED: "named_values", NAMED_LARGE: "named_values", NAMED_INTEGERS: "named_integers",
+    NAMED_LENGTHS: "named_integers", EMPTY: "mixed_integers", LARGE_UPDATED: "mixed_integers", AS_NAMED: "named_values",
+    MIXED: "mixed_integers", LOWEST: "not_finite_inputs",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -53,18 +60,37 @@ _WORDS = {
     SMALL_INTEGERS: "8-bit and 16-bit integers of all values",
     UPDATED: "other numbers before in what is updated",
     MANY_NANS: "many floats NaN, many zero",
-    NEGATIVE_INTEGERS: "some integers negative",
+    NEGATIVE_INTEGERS: "some integers negative, zero, the smallest and the largest",
     NAMED: "some inputs replaced by numbers that a program names",
     NAMED_LARGE: "some floats replaced by much larger ones that a program names",
     NAMED_INTEGERS: "some integers replaced by larger ones that a program names",
     ALL_SAME: "all elements of each input the same",
     RENAMED: "8-bit and 16-bit integers renamed, 0 and large ones among them",
     BELOW_ZERO: "inputs permuted, all floats far below zero",
+    MIXED: "integers of each input among those of the others",
+    EMPTY: "some integers 0, some 1",
+    NAMED_LENGTHS: "some integers a number that a program names, or one more, no other",
+    LARGE_UPDATED: "integers of all bits in what is updated",
+    LOWEST: "all floats -infinity",
+    AS_NAMED: "all floats of the size of one that a program names",
 }
+OF_CANDIDATES = (AS_NAMED, NAMED_LENGTHS)  # there they are made, not for the reference's own numbers
+_WHOLE = (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, LARGE_UPDATED, EMPTY)
+_FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, AS_NAMED)
+_POOL = 1 << 14  # integers of all inputs together
+_MINUS_ONE, _NEGATED, _EXTREME = (
+    0.15,
+    0.3,
+    0.4,
+)  # parts of integers that become -1, their complement, 0 or the most
+_ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
+_EACH_NAN = 5  # elements
+_COMMON = 10  # one in so many elements: a mark rather than a value
 _FEW = 16
 _BLOCK = 1 << 16  # elements
 _MANY_BLOCKS = 16
 _PAIRED, _FEW_PAIRED = 4, 6
+_LONGEST = 8  # times the largest
 _FAR = 120.0  # where single precision has no exponential left
 _MUCH_LARGER = 1e3
 _MARGIN = 16  # pages
@@ -96,6 +122,8 @@ def write_fresh_inputs(
     """
     directory.mkdir(parents=True, exist_ok=True)
     names = _names(buffers, pieces, access) if trial == RENAMED else {}
+    shared: dict[str, Any] = {}
+    pools = _pools(buffers, pieces, access) if trial == MIXED else {}
     generator = np.random.default_rng([0x5EED, trial])
     count, planted = 0, Counter[str]()
     for buffer in buffers:
@@ -117,6 +145,15 @@ def write_fresh_inputs(
             old = np.concatenate([known[place].reshape(-1) for place in places])
             if trial == RENAMED:
                 fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
+            elif trial == MIXED:
+                pool = pools.get(segment.element.size)
+                if pool is None:
+                    continue
+                fresh = _mixed(old.view(f"<u{segment.element.size}"), pool, generator).view(np.uint8)
+            elif trial == SHARED:
+                raw = old.view(f"<u{segment.element.size}")
+                chosen_one = raw[_used(window, segment.element)[0]]
+                fresh = np.full_like(raw, shared.setdefault(segment.element.name, chosen_one)).view(np.uint8)
             else:
                 made = _fresh(
                     old, segment.element, trial, window, generator, named, planted[segment.element.kind]
@@ -172,6 +209,41 @@ def _names(
     return found
 
 
+def _mixed(raw: NDArray[Any], pool: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """Some elements from a pool. In the first half all, without the commonest one, which marks what is empty: tables
+    are full there, and what is looked up is far from where it is looked for.
+    """
+    other = generator.choice(pool, len(raw))
+    values, counts = np.unique(raw, return_counts=True)
+    commonest = values[counts.argmax()]
+    full = pool[pool != commonest]
+    half = len(raw) // 2
+    if len(full) and counts.max() > len(raw) // _COMMON:
+        other[:half] = generator.choice(full, half)
+        keep = _coins(len(raw), generator) & ((raw != commonest) | (np.arange(len(raw)) >= half))
+    else:
+        keep = _coins(len(raw), generator)
+    return np.where(keep, raw, other)
+
+
+def _pools(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+) -> dict[int, NDArray[Any]]:
+    """By size in bytes the integers of all inputs, as far as several inputs have such: keys and what looks them up."""
+    found: dict[int, list[NDArray[Any]]] = {}
+    for buffer in buffers:
+        for s in pieces[buffer.index]:
+            read = access[buffer.index].any(READ, s.start, s.end)
+            if s.element.kind != "integer" or s.stride is not None or not read:
+                continue
+            size = s.element.size
+            numbers = buffer.mapped()[s.start : s.start + (s.end - s.start) // size * size].view(f"<u{size}")
+            found.setdefault(size, []).append(numbers[:: max(1, len(numbers) // _POOL)])
+    return {size: np.concatenate(parts) for size, parts in found.items() if len(parts) > 1}
+
+
 def write_unread(
     buffers: tuple[CapturedBuffer, ...],
     pieces: Mapping[int, tuple[Segment, ...]],
@@ -208,6 +280,39 @@ def write_unread(
     return count
 
 
+def write_updated_nans(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+    directory: Path,
+) -> int:
+    """Write a replacement with some NaN of each buffer of floats that a launch reads and updates; returns how many."""
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for buffer in buffers:
+        touched = access[buffer.index]
+        parts = []
+        for segment in pieces[buffer.index]:
+            part = (segment.start, segment.end)
+            if segment.element.kind != "float" or segment.stride is not None or buffer.size > _LARGE_BUFFER:
+                continue
+            if not touched.any(READ_FIRST, *part) or not touched.any(WRITTEN, *part):
+                continue
+            size = segment.element.size
+            raw = buffer.mapped()[
+                segment.start : segment.start + (segment.end - segment.start) // size * size
+            ]
+            fresh = raw.view(f"<u{size}").copy()
+            fresh[::_EACH_NAN] = np.frombuffer(
+                encoded(np.array([np.nan]), segment.element), dtype=fresh.dtype
+            )
+            parts.append((segment.start, fresh.view(np.uint8)))
+        if parts:
+            write_replacement(directory, buffer.index, buffer.mapped(), parts)
+            count += 1
+    return count
+
+
 def _places(segment: Segment, touched: AccessMap) -> Sequence[slice | NDArray[np.intp]]:
     """Where the elements lie that are replaced: parts of the buffer, or for each element the places of its bytes."""
     if segment.stride is None:
@@ -239,14 +344,19 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
     place = (segment.start, segment.end)
     if segment.element.kind == "bytes" or not touched.any(READ, *place):
         return False
-    if trial in (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO) and segment.element.kind != "float":
+    if trial in _FLOATS_ONLY and segment.element.kind != "float":
         return False
+    if trial == LARGE_UPDATED:
+        wide = segment.element.kind == "integer" and segment.element.size >= 4
+        return wide and touched.any(WRITTEN, *place) and touched.any(READ_FIRST, *place)
+    if trial == MIXED:
+        return segment.element.kind == "integer" and touched.any(READ_FIRST | ATOMIC, *place)
     if trial == BELOW_ZERO and segment.element.size < 4:
         return False  # sums of what is far from zero lose all digits there
     wanted_kind = {NAMED_INTEGERS: "integer", NAMED_LARGE: "float"}.get(trial, segment.element.kind)
     if segment.element.kind != wanted_kind:
         return False
-    if trial in (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, RENAMED):
+    if trial in (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, RENAMED, EMPTY, NAMED_LENGTHS):
         wanted = (1, 2) if trial in (SMALL_INTEGERS, RENAMED) else (4, 8)
         if segment.element.kind != "integer" or segment.element.size not in wanted:
             return False
@@ -281,19 +391,15 @@ def _fresh(
         return bytes(np.full_like(raw, raw[generator.choice(_used(window, element))]).tobytes())
     if trial == STRUCTURED:
         return encoded(_structured(len(raw), element, generator), element)
+    if trial == NAMED_LENGTHS:
+        return _lengths(raw, element, window, named)
+    if trial in _WHOLE:
+        return _fresh_integers(raw, element, trial, generator)
+    if trial == LOWEST:
+        return encoded(np.full(len(raw), -np.inf, dtype=_working(element)), element)
     if trial == SPARSE:
         return encoded(_sparse(len(raw), element, window, generator), element)
     shuffled = permuted(raw, generator)
-    if trial == LARGE_INTEGERS:
-        return _large_integers(shuffled, generator)
-    if trial == NEGATIVE_INTEGERS:
-        chosen = generator.random(len(raw))
-        return bytes(
-            np.where(chosen < 0.15, ~np.zeros_like(raw), np.where(chosen < 0.3, ~raw, raw)).tobytes()
-        )
-    if trial == SMALL_INTEGERS:
-        largest = 2 if element.name == "bool" else 1 << 8 * element.size
-        return generator.integers(0, largest, len(raw), dtype=raw.dtype).tobytes()
     if element.kind != "float" or trial == PERMUTED:
         return bytes(shuffled.tobytes())
     numbers = _decoded(shuffled, element)
@@ -311,6 +417,8 @@ def _fresh(
             numbers[used[at]] = np.nan
             numbers[generator.choice(used, len(used) // 3, replace=False)] = 0.0
         return encoded(numbers, element)
+    if trial == AS_NAMED:
+        return encoded(_of_size(numbers, named), element)
     if trial == BELOW_ZERO:
         return encoded(-_FAR - np.abs(numbers), element)
     random = generator.random(len(raw), dtype=numbers.dtype.type)
@@ -321,6 +429,28 @@ def _fresh(
         numbers *= 0.5 + 1.5 * random
         np.negative(numbers[1::2], out=numbers[1::2])
     return encoded(numbers, element)
+
+
+def _fresh_integers(raw: NDArray[Any], element: Element, trial: int, generator: np.random.Generator) -> bytes:
+    """What the trials of integers alone make of some."""
+    if trial == LARGE_UPDATED:
+        return _of_all_bits(raw, generator)
+    if trial == EMPTY:
+        chosen = generator.random(len(raw))
+        few = np.where(chosen < _ZERO, raw.dtype.type(0), raw.dtype.type(1))
+        return bytes(np.where(chosen < _ZERO_OR_ONE, few, raw).tobytes())
+    shuffled = permuted(raw, generator)
+    if trial == LARGE_INTEGERS:
+        return _large_integers(shuffled, generator)
+    if trial == NEGATIVE_INTEGERS:
+        smallest = raw.dtype.type(1 << 8 * element.size - 1)
+        extremes = np.array([0, smallest, smallest - 1], dtype=raw.dtype)
+        chosen = generator.random(len(raw))
+        other = np.where(chosen < _NEGATED, ~raw, generator.choice(extremes, len(raw)))
+        other[chosen < _MINUS_ONE] = ~raw.dtype.type(0)
+        return bytes(np.where(chosen < _EXTREME, other, raw).tobytes())
+    largest = 2 if element.name == "bool" else 1 << 8 * element.size
+    return generator.integers(0, largest, len(raw), dtype=raw.dtype).tobytes()
 
 
 def permuted(elements: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
@@ -381,6 +511,29 @@ def _planted(
     return bytes(planted.tobytes())
 
 
+def _lengths(raw: NDArray[Any], element: Element, window: Access, named: Named) -> bytes:
+    """Each fourth integer that is read becomes a number that is compared with, or one more; not far beyond others."""
+    used, planted = _used(window, element), raw.copy()
+    most = min(_LONGEST * max(1, int(raw[used].max())), int(np.iinfo(raw.dtype).max))
+    values = sorted({n + more for n in named.integers for more in (0, 1) if 0 < n + more <= most})[:_FEW]
+    if values:
+        at = used[::_PAIRED]
+        planted[at] = np.resize(np.array(values, dtype=raw.dtype), len(at))
+    return bytes(planted.tobytes())
+
+
+def _of_size(numbers: Numbers, named: Named) -> Numbers:
+    """The floats scaled to half and to twice the number that is farthest from their size, if one is far from it."""
+    finite = np.abs(numbers[np.isfinite(numbers)])
+    size = float(finite.max(initial=0.0))
+    sizes = [abs(x) for x in named.floats if x and math.isfinite(x)]
+    if not size or not sizes:
+        return numbers
+    chosen = max(sizes, key=lambda x: abs(math.log2(x) - math.log2(size)))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(numbers * numbers.dtype.type(2 * chosen / size), dtype=numbers.dtype)
+
+
 def _as_words(numbers: Sequence[float], element: Element, words: np.dtype[Any]) -> NDArray[Any]:
     if element.kind == "float":
         return np.frombuffer(encoded(np.array(numbers, dtype=np.float64), element), dtype=words)
@@ -433,6 +586,16 @@ def _large_integers(shuffled: NDArray[Any], generator: np.random.Generator) -> b
         sizes += np.where(_coins(count, generator), upper << 40, upper << 32).astype(shuffled.dtype)
     negative = np.repeat(_coins(-(-count // _RUN), generator), _RUN)[:count]
     return bytes(np.where(negative, ~(shuffled + sizes), shuffled + sizes).tobytes())
+
+
+def _of_all_bits(raw: NDArray[Any], generator: np.random.Generator) -> bytes:
+    """Few upper halves, of both signs and the largest, over any lower ones: many differ in the lower half alone."""
+    half = 4 * raw.dtype.itemsize
+    top = 1 << half - 1
+    upper = generator.choice(np.array([0, 1, top // 2, top - 1, top, 2 * top - 1], dtype=raw.dtype), len(raw))
+    lower = generator.integers(0, 1 << half, len(raw), dtype=np.uint64).astype(raw.dtype)
+    lower = np.where(_coins(len(raw), generator), lower, lower % raw.dtype.type(4))
+    return bytes((upper << raw.dtype.type(half) | lower).tobytes())
 
 
 def _structured(count: int, element: Element, generator: np.random.Generator) -> Numbers:

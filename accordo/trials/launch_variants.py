@@ -160,17 +160,18 @@ def grown_launch(
     ]
     kernarg = longer = dispatch.kernarg()
     numbers = [n for n in numbers_of(dispatch, types) if n.kind == "integer" and n.declared]
-    factor, growth = math.prod(more) / math.prod(groups), 1.0
+    factor, growth, together = math.prod(more) / math.prod(groups), 1.0, 1.0
     for side in sides:
         least, most = (groups[side] - 1) * shape[side], groups[side] * shape[side]
         bounds = [n for n in numbers if least < n.value <= most]
         added = (more[side] - groups[side]) * shape[side]
         longer = with_changes(longer, bounds, functools.partial(operator.add, added))
         growth *= max((1 + added / n.value for n in bounds), default=1.0)
-    repeats = math.ceil(growth)
-    if repeats < 2 or instructions * factor > _MOST_GROWN:
-        return None
-    if sum(b.size for b in dispatch.buffers) * repeats > _LARGEST_GROWN:
+        together *= math.prod(1 + added / n.value for n in bounds)
+    size = sum(b.size for b in dispatch.buffers)
+    # A matrix of two integers that both grow with one side is as much longer as both.
+    repeats = math.ceil(together if size * math.ceil(together) <= _LARGEST_GROWN else growth)
+    if repeats < 2 or instructions * factor > _MOST_GROWN or size * repeats > _LARGEST_GROWN:
         return None
     if longer == kernarg:
         return None
@@ -200,6 +201,11 @@ def _other_shapes(dispatch: CapturedDispatch, folder: Path, odd: bool) -> list[V
     if groups[0] > 1:
         launches.append(("one workgroup less", dispatch.workgroup, (groups[0] - 1, *groups[1:])))
     launches.append(("one more workgroup", dispatch.workgroup, (groups[0] + 1, *groups[1:])))
+    for side in (1, 2):
+        if groups[side] > 1:
+            fewer = [count - (n == side) for n, count in enumerate(groups)]
+            label = f"one workgroup less along {'xyz'[side]}"
+            launches.append((label, dispatch.workgroup, (fewer[0], fewer[1], fewer[2])))
     return [
         Variant(
             "other_workgroups",

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dispatch.writer import Contents, write_dispatch
 
 _PAGE = 4096
 _GAP = 1 << 20
 _WORDS = 1 << 16  # looked at together: what is between stays in the cache
+_TURN = 8  # bytes: elements stay whole
 _SKEW = 256  # what hipMalloc aligns to: no candidate may count on more
 
 
@@ -35,10 +36,11 @@ def relocated(
     *,
     longer: bool = False,
     repeats: int = 1,
+    turned: bool = False,
     kernarg: bytes | None = None,
 ) -> CapturedDispatch:
     """Write the moved dispatch to `folder`. `longer` appends some of each buffer's own contents to it, repeated;
-    `repeats` is how often all of it is repeated.
+    `repeats` is how often all of it is repeated; `turned`: each time it begins elsewhere, so that no two are the same.
 
     `kernarg` replaces the captured arguments (with the captured addresses in them).
     """
@@ -49,12 +51,18 @@ def relocated(
         before = buffer.mapped()
         data, size = _moved(before, moves), sizes[buffer.index]
         if size != len(data) or data is not before:
-            contents[buffer.before_file.name] = _lengthened(data, size)
+            contents[buffer.before_file.name] = _lengthened(data, size, turned)
         buffers.append(replace(buffer, address=move.new, size=size))
     for variable in dispatch.variables:
         contents[variable.before_file.name] = _moved_bytes(variable.before(), moves)
     arguments = _moved_bytes(dispatch.kernarg() if kernarg is None else kernarg, moves)
     return write_dispatch(replace(dispatch, buffers=tuple(buffers)), folder, arguments, contents)
+
+
+def moved_to(data: bytes, old: Sequence[CapturedBuffer], new: Sequence[CapturedBuffer]) -> bytes:
+    """The bytes with the addresses in one list of buffers led to the same ones in the other."""
+    moves = [_Move(was.address, was.size, now.address) for was, now in zip(old, new, strict=True)]
+    return _moved_bytes(data, moves)
 
 
 def _places(dispatch: CapturedDispatch, longer: bool, repeats: int) -> tuple[list[_Move], dict[int, int]]:
@@ -95,7 +103,10 @@ def _moved(data: NDArray[np.uint8], moves: Sequence[_Move]) -> NDArray[np.uint8]
     return np.concatenate([words.view(np.uint8), data[whole:]])
 
 
-def _lengthened(data: NDArray[np.uint8], size: int) -> Contents:
+def _lengthened(data: NDArray[np.uint8], size: int, turned: bool) -> Contents:
     """The bytes, and as many of them again as it takes."""
     repeats, rest = divmod(size, max(1, len(data)))
-    return (*[data.data] * repeats, data[:rest].data)
+    if not turned or len(data) % _TURN:
+        return (*[data.data] * repeats, data[:rest].data)
+    copies = [np.roll(data, -_TURN * n) for n in range(repeats + 1)]
+    return (*(copy.data for copy in copies[:-1]), copies[-1][:rest].data)

@@ -18,10 +18,11 @@ from hipscope.accordo.trials.scalar_arguments import Number, numbers_of, with_ch
 _FEW_SIZES = 8
 _FEW_SMALL = 8
 _SMALL = (-8, 8)
-_SMALL_VALUES = (0, 1, 2, 3, 4)
+_SMALL_VALUES = (0, 1, 2, 3, 4, 33)  # also as a shift beyond 32 bits
 _LESS = 0.75
-_FEW_FLOATS = 2  # that are 0 and 1 one by one
+_FEW_FLOATS = {0.0: 4, 1.0: 2}  # that are 0 and 1 one by one
 _FEW_WIDE = 3
+_FEW_SIGNED = 6
 _FEW_NAMED = 3
 _ALTERNATING = 0x5555_5555_5555_5555
 
@@ -43,10 +44,12 @@ def other_arguments(dispatch: CapturedDispatch, types: Sequence[str]) -> list[Ot
     numbers = numbers_of(dispatch, types)
     kernarg = dispatch.kernarg()
     others = _other_scalars(kernarg, [n for n in numbers if n.kind != "integer"])
+    zeros = _plain_floats(kernarg, [n for n in numbers if n.kind == "float"], 0.0)
     integers = [n for n in numbers if n.kind == "integer"]
     listed = [
         *_other_sizes(kernarg, [n for n in integers if n.value > 1], dispatch.workgroup[0]),
         *(OtherArguments("other_scalars", label, other) for label, other in others.items()),
+        *(OtherArguments("zero_scalars", label, other) for label, other in zeros.items()),
         # Behind a flag may be the only use of a float.
         *_turned_flags(next(iter(others.values())), integers),
         *_wide(kernarg, integers),
@@ -73,6 +76,11 @@ def _other_sizes(kernarg: bytes, sizes: Sequence[Number], workgroup: int) -> Ite
     ]
     for label, chosen, change in changes:
         yield OtherArguments("other_sizes", label, with_changes(kernarg, chosen, change))
+    large = [n for n in sizes if n.value > _SMALL[1]]
+    signed = [n for n in large if n.declared and n.element.name.startswith("int")][:_FEW_SIGNED]
+    for one in signed:
+        negative = with_changes(kernarg, [one], lambda n: -n)
+        yield OtherArguments("other_signs", f"{one.label} of the other sign", negative)
     more = with_changes(kernarg, sizes, lambda n: n + 1)
     yield OtherArguments("other_sizes", "integer arguments one more, longer buffers", more, longer=True)
     long = [n for n in sizes if n.value > workgroup > 1]
@@ -181,16 +189,16 @@ def _other_scalars(kernarg: bytes, scalars: Sequence[Number]) -> dict[str, bytes
             kernarg, floats, lambda x: x + math.copysign(1 + 3 * abs(x), x)
         ),
         "float arguments of the other sign": with_changes(kernarg, floats, lambda x: -x if x else -0.5),
-        **_plain_floats(kernarg, floats),
+        **_plain_floats(kernarg, floats, 1.0),
     }
 
 
-def _plain_floats(kernarg: bytes, floats: Sequence[Number]) -> dict[str, bytes]:
-    """Floats that are 0 and 1, for which programs have shortcuts: each alone, or all where there are many."""
-    groups = [[one] for one in floats] if len(floats) <= _FEW_FLOATS else [list(floats)]
+def _plain_floats(kernarg: bytes, floats: Sequence[Number], value: float) -> dict[str, bytes]:
+    """Floats that are 0 or 1, for which programs have shortcuts: each alone of a few, else all; 0 also all together."""
+    each = [[one] for one in floats] if len(floats) <= _FEW_FLOATS[value] else []
+    together = [list(floats)] if len(floats) > 1 and (value == 0 or not each) else []
     found = {}
-    for group in groups:
-        name = group[0].label if len(groups) > 1 or len(group) == 1 else "float arguments"
-        for value in (0.0, 1.0):
-            found[f"{name} {value:.0f}"] = with_changes(kernarg, group, _always(value))
+    for group in (*each, *together):
+        name = group[0].label if len(group) == 1 else "float arguments"
+        found[f"{name} {value:.0f}"] = with_changes(kernarg, group, _always(value))
     return found

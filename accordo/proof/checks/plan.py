@@ -14,14 +14,17 @@ from pathlib import Path
 from hipscope.accordo.compare.buffers import Errors
 from hipscope.accordo.dispatch import element_types
 from hipscope.accordo.dispatch.access_map import ATOMIC
+from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.code_properties import largest_workgroup
 from hipscope.accordo.model.verdict import Trial
+from hipscope.accordo.reference.beyond_coverage import never_beyond
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun
-from hipscope.accordo.reference.trials import Reason, Trials, plan_named
+from hipscope.accordo.reference.trials import Planned, Reason, Trials, plan_beyond, plan_named
 from hipscope.accordo.replay.poison import POISONS, Poison, fill
 from hipscope.accordo.replay.replay import ReplayRequest, patience
-from hipscope.accordo.trials.code_constants import named_in
+from hipscope.accordo.trials.code_constants import Named, named_in
+from hipscope.accordo.trials.code_limits import CodeLimit, own_limits
 from hipscope.accordo.trials.other_launch import Relaunch, as_it_is
 from hipscope.analysis.run import Run
 
@@ -45,6 +48,7 @@ class Proof:
     bits: dict[int, tuple[str, ...]] = field(default_factory=dict)  # dispatch -> digests of its first run
     terms: int = 1
     notes: list[str] = field(default_factory=list)
+    unproved: list[str] = field(default_factory=list)
     relaunch: Relaunch = as_it_is
 
     def on(self, *defences: str) -> bool:
@@ -53,35 +57,54 @@ class Proof:
 
 
 def with_named(proof: Proof) -> list[Prepared]:
-    """What the reference was tried on, and inputs with the numbers that only the candidate names."""
-    reference, known = proof.reference, []
-    own = named_in(proof.candidate, reference.settings.objdump)
-    for number, prepared in enumerate(reference.prepared):
-        first, folder = prepared.runs[0], proof.folder / f"named_{number}"
-        named = own.without(named_in(first.dispatch.code_object, reference.settings.objdump))
-        planned = []
-        if not prepared.dispatch.variant:
-            name = element_types.demangle(prepared.dispatch.kernel, reference.settings.cxxfilt)
-            parameters = element_types.argument_types(name) or list(reference.signature.types)
-            planned = plan_named(prepared.repeated, parameters, named, reference.settings, folder)
-        if planned:
-            symbol = prepared.dispatch.kernel
-            name = element_types.demangle(symbol, reference.settings.cxxfilt)
-            types = reference.signature.pointees(symbol, name)
-            trials = Trials(first, types, reference.settings, reference.signature, proof.run.cancel)
-            seen = trials.run(planned, folder)
-            dropped = (
-                Trial(dispatch=prepared.dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
-                for one in seen
-                if isinstance(one, Reason)
-            )
-            prepared = replace(
-                prepared,
-                runs=(*prepared.runs, *(run for run in seen if isinstance(run, ReferenceRun))),
-                dropped=(*prepared.dropped, *dropped),
-            )
-        known.append(prepared)
+    """What the reference was tried on, and inputs and launches of which only the candidate's code says why."""
+    reference, settings = proof.reference, proof.reference.settings
+    first = reference.prepared[0].dispatch
+    own = named_in(proof.candidate, settings.objdump)
+    limits: tuple[CodeLimit, ...] = ()
+    if proof.on("larger_sizes"):
+        limits = own_limits(proof.candidate, first.code_object, settings.objdump, first.kernel)
+    known = [_with_own(proof, one, number, own, limits) for number, one in enumerate(reference.prepared)]
+    if limits:
+        runs = [run for prepared in known for run in prepared.runs]
+        proof.unproved += never_beyond(limits, runs, _parameters(proof, first))
     return known
+
+
+def _parameters(proof: Proof, dispatch: CapturedDispatch) -> list[str]:
+    """The types of the kernel's parameters."""
+    name = element_types.demangle(dispatch.kernel, proof.reference.settings.cxxfilt)
+    return element_types.argument_types(name) or list(proof.reference.signature.types)
+
+
+def _with_own(
+    proof: Proof, prepared: Prepared, number: int, own: Named, limits: tuple[CodeLimit, ...]
+) -> Prepared:
+    """One launch with what is tried because of numbers and widths that only the candidate's code has."""
+    reference, dispatch, part = proof.reference, prepared.dispatch, prepared.repeated
+    if dispatch.variant:
+        return prepared
+    settings, folder = reference.settings, proof.folder / f"named_{number}"
+    parameters = _parameters(proof, dispatch)
+    named = own.without(named_in(dispatch.code_object, settings.objdump))
+    planned = plan_named(part, parameters, named, limits, settings, folder)
+    beyond = plan_beyond(part, parameters, limits, settings, folder / "beyond")
+    if beyond and proof.relaunch is not as_it_is:
+        beyond = []
+    planned += [Planned(one.defence, one.label, one.dispatch, one.inputs) for one in beyond]
+    seen: list[ReferenceRun | Reason] = []
+    if planned:
+        name = element_types.demangle(dispatch.kernel, settings.cxxfilt)
+        types = reference.signature.pointees(dispatch.kernel, name)
+        trials = Trials(prepared.runs[0], types, settings, reference.signature, proof.run.cancel)
+        seen = trials.run(planned, folder)
+    runs = (*prepared.runs, *(run for run in seen if isinstance(run, ReferenceRun)))
+    dropped = (
+        Trial(dispatch=dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
+        for one in seen
+        if isinstance(one, Reason)
+    )
+    return replace(prepared, runs=runs, dropped=(*prepared.dropped, *dropped))
 
 
 @dataclass(frozen=True)

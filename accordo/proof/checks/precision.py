@@ -105,6 +105,23 @@ def biased(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, result: Repl
     return []
 
 
+def other_zeros(run: ReferenceRun, buffer: CapturedBuffer, result: Replay) -> bool:
+    """Whether zeros have another sign than the reference's: they count as equal, and 1 / x tells them apart."""
+    if run.leaves_same(result, buffer):
+        return False
+    ours, theirs = (run.compared(one, buffer) for one in (run.result, result))
+    for segment in run.pieces[buffer.index]:
+        if segment.element.kind != "float" or segment.stride is not None:
+            continue
+        size = segment.element.size
+        part = slice(segment.start, segment.start + (segment.end - segment.start) // size * size)
+        was, now = (np.frombuffer(image[part], dtype=f"<u{size}") for image in (ours, theirs))
+        sign = was.dtype.type(1 << 8 * size - 1)
+        if (((was | sign) == sign) & ((was ^ now) == sign)).any():
+            return True
+    return False
+
+
 def _one_sided(smaller: int, larger: int, of: int) -> bool:
     """Whether so many smaller and larger elements, of all, are no rounding to the nearest."""
     return smaller >= _FEWEST_BIASED and smaller > of / 8 and larger * _ONE_SIDED < smaller

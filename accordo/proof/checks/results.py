@@ -20,7 +20,13 @@ from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
 from hipscope.accordo.proof.checks.block_compare import agree
 from hipscope.accordo.proof.checks.nan_bits import but_for_nans
 from hipscope.accordo.proof.checks.plan import Plan, Proof, Turn, allowed, is_traced
-from hipscope.accordo.proof.checks.precision import are_small, biased, less_precise, may_be_rounding
+from hipscope.accordo.proof.checks.precision import (
+    are_small,
+    biased,
+    less_precise,
+    may_be_rounding,
+    other_zeros,
+)
 from hipscope.accordo.proof.checks.printed import other_words
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
 from hipscope.accordo.proof.checks.repeats import digests
@@ -124,6 +130,8 @@ def _judge(
         if not different:
             found += less_precise(proof, prepared, run, buffer, result)
             found += biased(proof, run, buffer, result)
+            if other_zeros(run, buffer, result):
+                _note_zeros(proof, run, buffer)
     if proof.on("variables"):
         found += _changed_variables(proof, run, result)
     if proof.on("printed") and (said := other_words(run, result)) is not None:
@@ -131,6 +139,14 @@ def _judge(
     if run is prepared.runs[0] and run is prepared.repeated:
         proof.bits.setdefault(run.dispatch.id, digests(run, result))
     return tuple(found), None
+
+
+def _note_zeros(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer) -> None:
+    """Zeros count as equal whatever their sign; the verdict tells it."""
+    name = label(proof.reference.signature, buffer, run.pieces[buffer.index][0])
+    told = f"never held to the signs of zeros, which differ in {name}"
+    if told not in proof.unproved:
+        proof.unproved.append(told)
 
 
 def _beside_the_truth(

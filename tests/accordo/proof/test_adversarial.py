@@ -17,6 +17,7 @@ from hipscope.accordo.reference.prepare import Reference, prepare_reference
 from hipscope.analysis.toolchain.build import compile_device
 from tests.accordo.adversarial.subjects import FOLDER, Rewrite, programs, rewrites
 
+ATTACKS = FOLDER.parents[2] / "benchmarks" / "attacks"
 # defence -> a program and one of its candidates that only this one sees
 ONLY: dict[Defence, tuple[str, str]] = {
     "small_integers": ("bytes_histogram", "plain_ascii"),
@@ -25,8 +26,13 @@ ONLY: dict[Defence, tuple[str, str]] = {
     "state": ("filter", "later_launches"),
     "named_values": ("missing", "sentinel"),
     "named_integers": ("missing", "label_sentinel"),
-    "named_arguments": ("axpy", "magic_n"),
-    "grown": ("axpy", "short_index"),
+    "named_arguments": ("axpy", "magic_a"),
+    "larger_sizes": ("sgemm", "k512"),
+    "other_signs": ("gray", "no_negative"),
+    "grown": ("axpy", "byte_block"),
+    "beyond_32_bits": ("heat", "index32"),
+    "mixed_integers": ("lookup", "few_probes"),
+    "zero_scalars": ("sgemm", "beta_zero"),
     "printed": ("report", "other_words"),
 }
 
@@ -66,7 +72,7 @@ def test_wrong_rewrites_are_rejected_and_right_ones_are_not(program: Path) -> No
 @pytest.mark.parametrize("defence", ONLY)
 def test_only_this_defence_stops_the_candidate(defence: Defence) -> None:
     name, rewrite = ONLY[defence]
-    program = FOLDER / f"{name}.hip"
+    program = next(p for p in (FOLDER / f"{name}.hip", ATTACKS / f"{name}.hip") if p.exists())
     (candidate,) = (r for r in rewrites(program) if r.name == rewrite)
     with recorded(program) as (recording, reference):
         assert verdict(recording, reference, candidate).outcome == "different"

@@ -15,6 +15,7 @@ from hipscope.accordo.dispatch.element_types import segments
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.reference import trials
 from hipscope.accordo.trials import fresh_inputs
+from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.fresh_inputs import permuted, write_unread
 from hipscope.analysis.errors import Cancelled
 from hipscope.emulator.captures import seal
@@ -72,3 +73,20 @@ def test_of_a_large_buffer_that_is_not_read_only_what_is_written_gets_other_numb
     assert (fresh[99:102] != 0).all()
     read = AccessMap(size, ((0, np.full(4, READ, dtype=np.uint8)),))
     assert write_unread((one,), known, {0: read}, tmp_path / "none") == 0
+
+
+def test_lengths_that_a_program_names_fit_into_their_type(tmp_path: Path) -> None:
+    """One more than the largest is no number of 32 bits."""
+    held = np.array([5, 2**32 - 1, 7, 8], dtype="<u4")
+    (tmp_path / "buffer_0.before").write_bytes(held.tobytes())
+    seal(tmp_path)
+    one = CapturedBuffer(0, 0, 16, ((0, 0),), tmp_path / "buffer_0.before", tmp_path / "buffer_0.after")
+    read = AccessMap(16, ((0, np.full(16, READ, dtype=np.uint8)),))
+    known, folder = {0: segments(one, {0: "unsigned int"})}, tmp_path / "fresh"
+    named = Named(frozenset(), frozenset({2**32 - 1, 32, -4}))
+    lengths = fresh_inputs.NAMED_LENGTHS
+    assert fresh_inputs.write_fresh_inputs((one,), known, {0: read}, folder, lengths, named) == 1
+    kept = replacement(folder, 0)
+    assert kept is not None
+    made = np.frombuffer(replaced_contents(kept, one.before), dtype="<u4")
+    assert list(made) == [32, *held[1:]]

@@ -68,6 +68,7 @@ def test_what_would_be_tried_twice_or_not_at_all_is_left_out(tmp_path: Path) -> 
         "integer arguments one more, longer buffers",
         "argument 1 3 instead of 2, other floats",
         "argument 1 4 instead of 2, other floats",
+        "argument 1 33 instead of 2, other floats",
     ]
     assert other_arguments(launch(tmp_path, struct.pack("<Q", BUFFER), 8), ["Params"]) == []
 
@@ -92,8 +93,8 @@ def test_small_integers_take_each_small_value_and_an_enumeration_is_one(tmp_path
     )
     tried = other_arguments(dispatch, ["int", "Mode", "float"])
     found = {o.label: struct.unpack("<i3xBf", o.kernarg) for o in tried}
-    assert {v[0] for label, v in found.items() if label.startswith("argument 1")} == {0, 1, 3, 4}
-    assert {v[1] for label, v in found.items() if label.startswith("argument 2")} == {0, 2, 3, 4}
+    assert {v[0] for label, v in found.items() if label.startswith("argument 1")} == {0, 1, 3, 4, 33}
+    assert {v[1] for label, v in found.items() if label.startswith("argument 2")} == {0, 2, 3, 4, 33}
     assert found["larger float arguments"][2] > 1
     assert found["float arguments of the other sign"][2] < 0
 
@@ -127,3 +128,12 @@ def test_arguments_become_the_numbers_that_a_program_names(tmp_path: Path) -> No
     named = Named(frozenset({3.5}), frozenset({77777, 5}))
     tried = [struct.unpack("<if", o.kernarg) for o in named_arguments(dispatch, ["int", "float"], named)]
     assert tried == [(77777, 2.0), (77778, 2.0), (300, 3.5)]
+
+
+def test_large_integers_take_the_other_sign_and_all_floats_are_zero_together(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<iIff", 990, 16, 2.0, 0.5), 4, 4, 4, 4)
+    tried = other_arguments(dispatch, ["int", "unsigned int", "float", "float"])
+    found = [struct.unpack("<iIff", o.kernarg) for o in tried]
+    assert (-990, 16, 2.0, 0.5) in found
+    assert (990, 16, 0.0, 0.0) in found
+    assert {o.defence for o in tried if struct.unpack("<iIff", o.kernarg)[2] == 0} == {"zero_scalars"}
