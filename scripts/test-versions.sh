@@ -16,10 +16,10 @@ mkdir -p build/versions
 if [ "$wanted" = oldest ]; then
     # pip has no way to ask for the oldest versions that fit together.
     "$environment/bin/python" -m pip install -q --disable-pip-version-check uv >"$environment.log" 2>&1 &&
-        "$environment/bin/uv" pip compile -q --resolution lowest-direct --extra llm --extra agent --extra report --python "$environment/bin/python" \
+        "$environment/bin/uv" pip compile -q --resolution lowest-direct --extra llm --extra agent --extra report --extra history --extra scale --python "$environment/bin/python" \
             -o "$environment.txt" pyproject.toml >"$environment.log" 2>&1 || { cat "$environment.log" >&2 && exit 4; }
 fi
 "$environment/bin/python" -m pip install -q --disable-pip-version-check --upgrade --upgrade-strategy eager \
-    -c "$environment.txt" -e '.[dev,llm]' --config-settings=wheel.cmake=false >"$environment.log" 2>&1 ||
+    -c "$environment.txt" -e '.[dev,llm,history,scale]' --config-settings=wheel.cmake=false >"$environment.log" 2>&1 ||
     { cat "$environment.log" >&2 && exit 4; }
 exec "$environment/bin/python" -m pytest -n auto --dist loadfile -m "not slow" "$@"

@@ -103,14 +103,13 @@ def _write_table(project: Path, kernel: str | None, path: Path) -> None:
     """All columns of the rows, as a file. Raises CannotWrite."""
     from hipscope.analysis.errors import CannotWrite
     from hipscope.analysis.history.frames import frame, table
-    from hipscope.analysis.system.directories import write_atomically
 
     found = frame(project)
     if kernel is not None:
         wanted = [_is(kernel, *names) for names in zip(found["kernel"], found["mangled"], strict=True)]
         found = found[wanted]
     try:
-        write_atomically(path, table(found, path.suffix))
+        path.write_bytes(table(found, path.suffix))
     except OSError as error:
         raise CannotWrite(f"cannot write to {path}: {error.strerror}") from error
 

@@ -117,6 +117,8 @@ def test_the_history_is_a_table_in_a_file(cli: Cli, report_data: dict[str, Any])
     cli.write(json.dumps(report_data), "one.json")
     assert cli("history", "--add", "one.json", "-o", "all.csv", **state).code == 0
     assert cli("history", "transpose", "-o", "one.csv", **state).code == 0
+    mode = (cli.folder / "one.json").stat().st_mode
+    assert (cli.folder / "all.csv").stat().st_mode == mode, "others may read it as any file of the user"
     with (cli.folder / "all.csv").open(newline="") as file:
         assert [row["kernel"] for row in csv.DictReader(file)] == ["transpose", "copy"]
     with (cli.folder / "one.csv").open(newline="") as file:
