@@ -16,7 +16,6 @@ from hipscope.server.features.commands import METRICS
 from hipscope.server.features.views.isa import asked_kernel
 from hipscope.server.features.views.pages import open_text
 from hipscope.server.render.blocks import Block, Heading, Table, literal, to_markdown
-from hipscope.server.render.metrics import value_text
 from hipscope.server.render.words import count
 from hipscope.server.reports.schema.metrics import Metric
 from hipscope.server.reports.schema.profile import Kernel, Report
@@ -63,6 +62,8 @@ def shown_metrics(report: Report, kernel: Kernel, link: str = "") -> list[Block]
 
 def all_metrics(report: Report, kernel: Kernel) -> list[Block]:
     """Every metric with its meaning, by group, then every counter by its raw name."""
+    from hipscope.server.render.metrics import value_text
+
     titles, found = _metrics(report, kernel)
     blocks: list[Block] = []
     for group, title in titles.items():
@@ -92,6 +93,8 @@ def _metrics(report: Report, kernel: Kernel) -> tuple[Mapping[str, str], list[Me
 
 
 def _said(one: Metric) -> str:
+    from hipscope.server.render.metrics import value_text
+
     return f"{one.name} {value_text(one.value or 0.0)} {one.unit}".rstrip()
 
 
