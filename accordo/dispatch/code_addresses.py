@@ -19,6 +19,7 @@ _STAYS = re.compile(
 )
 _CARRIES = re.compile(r"v_(?:mad_[iu]64_[iu]32|(?:add|sub|subrev|addc|subb|subbrev)_co_u32|div_scale)")
 _WITH_ADDEND = re.compile(r"v_mad_[iu]64_[iu]32$")
+_MASKS = re.compile(r"s_(?:and|andn2|or|orn2|xor|xnor|nand|nor|not|wqm)\w*_b64$")  # of lanes, nearly always
 _COMPARES = re.compile(r"(?:[sv]_cmpx?|s_cmpk)_")
 _NOTHING = re.compile(r"s_(?:wait|nop|branch|cbranch|endpgm|barrier|sleep|setprio|sendmsg|swappc|setpc|call)")
 
@@ -59,6 +60,8 @@ def taken_for_numbers(code: Sequence[AssemblyInstruction], pointers: Collection[
         used = [n for n, names in enumerate(sources) if addresses & set(names)]
         addend = _WITH_ADDEND.match(one.mnemonic) and used == [len(sources) - 1]
         addresses -= set(to)
+        if used and _MASKS.match(one.mnemonic):
+            continue
         if used and not (addend or _STAYS.match(one.mnemonic)):
             found.add(one.mnemonic)
         elif used and not ("sub" in one.mnemonic and len(used) > 1):  # the difference of two is no address

@@ -39,6 +39,7 @@ def test_what_no_access_needs_is_seen(hashed: str) -> None:
         "s_add_u32 s10, s4, s8\ns_addc_u32 s11, s5, 0\ns_cmp_lg_u64 s[10:11], s[4:5]",
         "s_sub_u32 s10, s4, s6\ns_lshr_b32 s10, s10, 2",
         "s_load_dword s4, s[0:1], 0x10\ns_lshr_b32 s4, s4, 2",
+        "s_or_b64 s[10:11], s[4:5], s[10:11]",
         "v_cmp_lt_i32 s[4:5], v1, v2\ns_or_b64 s[10:11], s[4:5], s[10:11]",
         "s_add_u32 s0, s6, s8\ns_load_dword s9, s[0:1], 0x0\ns_lshr_b32 s9, s9, 2",
         "v_mad_i64_i32 v[2:3], s[4:5], v0, s8, v[2:3]",
