@@ -442,7 +442,10 @@ def _read_function(function: Node) -> _Function:
         same += _bound(node)
         leads += _leading(node, named)
         if node.type == "pointer_expression":
-            escaped |= named.address_of(node)
+            behind = _is_behind(
+                child_of(node, "argument")
+            )  # `&p->x` lies where `p` leads, and is not the variable `p`
+            escaped |= named.address_of(node) - (named.pointers if behind else frozenset())
         elif node.type == "lambda_expression":
             changed = _changed_inside(node)
             escaped, apart = escaped | changed, apart | changed

@@ -128,7 +128,9 @@ class _Asked:
                     raise
                 flags = [f"-I{os.path.relpath(place, self.directory)}" for place in places]
                 if len(places) > 1:
-                    failure.hint = f"it lies in more than one; `flags` of hipscope.toml takes one of {', '.join(flags)}"
+                    failure.hint = (
+                        f"it lies in more than one; `flags` of hipscope.toml takes one of {', '.join(flags)}"
+                    )
                     raise
                 added[header] = flags[0]
                 config = project.config.model_copy(

@@ -222,7 +222,7 @@ def test_the_source_distribution_has_what_a_build_needs_and_no_tests(tmp_path: P
     )
     run(sys.executable, "-c", build, ROOT, tmp_path)
     (sdist,) = tmp_path.glob("*.tar.gz")
-    assert sdist.stat().st_size < 3e6
+    assert sdist.stat().st_size < 4e6  # a third of it are the pictures of docs/, which the wheel shows, too
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert not [

@@ -16,7 +16,14 @@ def test_what_went_wrong_with_a_rewrite_says_more_than_why_there_was_none() -> N
     ranked = sorted(Outcome, key=lambda o: o.rank)
     assert ranked[: len(wrong)] == wrong
     assert ranked.index(Outcome.NOT_FASTER) < ranked.index(Outcome.NO_RECIPE)
-    silent = {Outcome.NOT_TRIED, Outcome.ENDED, Outcome.MODEL_FAILED, Outcome.UNUSABLE, Outcome.ACCEPTED}
+    silent = {
+        Outcome.NOT_TRIED,
+        Outcome.TRIED_BEFORE,
+        Outcome.ENDED,
+        Outcome.MODEL_FAILED,
+        Outcome.UNUSABLE,
+        Outcome.ACCEPTED,
+    }
     assert {o for o in Outcome if o.rank == max(o.rank for o in Outcome)} == silent
 
 

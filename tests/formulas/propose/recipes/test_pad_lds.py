@@ -10,7 +10,7 @@ import pytest
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Refusal
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.pad_lds import propose
 
 Compile = Callable[..., CodeObject]
@@ -25,7 +25,7 @@ def kernel_text(body: str, constants: str = "") -> bytes:
     return text.encode()
 
 
-def asked(source: bytes, facts: LaunchFacts = BLOCK) -> list[Candidate] | Refusal:
+def asked(source: bytes, facts: LaunchFacts = BLOCK) -> Proposal:
     return propose(source, parse(source).kernels[0], None, facts)
 
 
@@ -37,7 +37,7 @@ def refused(source: bytes, facts: LaunchFacts = BLOCK) -> str:
 
 def proposed(source: bytes, facts: LaunchFacts = BLOCK) -> list[Candidate]:
     answer = asked(source, facts)
-    assert not isinstance(answer, Refusal), answer
+    assert isinstance(answer, list), answer
     return answer
 
 

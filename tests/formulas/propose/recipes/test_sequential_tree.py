@@ -148,7 +148,7 @@ def test_a_function_that_combines_is_called_for_other_elements(call: str, kept: 
         ("op(part[tid], part[tid + step])", "op(", "is not known to combine two numbers in any order"),
         ("op(part[tid], part[tid])", "", "is no addition, minimum or maximum"),
         ("op(part[tid + step], part[tid + step])", "", "is no addition, minimum or maximum"),
-        ("op(part[tid], part[tid + step], tid)", "", "is no addition, minimum or maximum"),
+        ("op(part[tid], part[tid + step], tid)", "", "`tid` is not the number of the thread"),
         ("op(part[tid], out[tid + step])", "", "is no addition, minimum or maximum"),
     ],
 )
