@@ -318,9 +318,9 @@ def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile(fake: ModuleType, s
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None, suppress_health_check=CHECKS)
+@settings(max_examples=300, deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(steps, max_size=14))
-def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile_in_600_sequences(
+def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile_in_300_sequences(
     fake: ModuleType, sequence: list[Step]
 ) -> None:
     run(sequence, fake)

@@ -413,7 +413,7 @@ SLOW = (Path(__file__).parents[3] / "examples" / "lds_column_read.hip").read_tex
 @pytest.mark.slow
 def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_when_told(cli: Cli) -> None:
     source = cli.write(SLOW)
-    outcome = cli("optimize", source)
+    outcome = cli("optimize", "--formula", "bankConflict", source)
     assert outcome.code == 0, outcome.stderr
     stake = "is at stake: without that the kernel is about "
     for part in (
@@ -428,7 +428,7 @@ def test_an_optimization_shows_finding_change_proof_and_speed_and_writes_only_wh
         assert part in outcome.stdout
     assert (cli.folder / source).read_text() == SLOW
 
-    outcome = cli("optimize", "--apply", "--format", "json", source)
+    outcome = cli("optimize", "--formula", "bankConflict", "--apply", "--format", "json", source)
     assert outcome.code == 0, outcome.stderr
     report = json.loads(outcome.stdout)
     assert (report["schema"], report["status"]) == ("hipscope.optimize/1", "verified")
