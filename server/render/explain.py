@@ -118,6 +118,8 @@ def gain_sentence(finding: Finding, kernel: Kernel | None = None) -> str:
     if kernel is not None and kernel.share is not None and kernel.share < _ALL:
         stake += f" ({percent(finding.share * kernel.share)} of all GPU time)"
     times = finding.estimated_speedup
+    if times is None and line is not None and finding.share > line:
+        return f"Of the kernel's time this line takes {percent(line)}, with others like it {percent(finding.share)}."
     if times is None:
         return f"{start} {stake}."
     return f"{start} {stake}: without that the kernel is about {_times(times)} as fast{_usual(finding)}."

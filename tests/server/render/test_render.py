@@ -10,6 +10,7 @@ from rich.console import Console
 
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
 from hipscope.server.render.blocks import Block, Heading, Table, to_markdown, to_plain
+from hipscope.server.render.explain import gain_sentence
 from hipscope.server.render.proposal import defects_sentence, evidence
 from hipscope.server.render.text import heat_strip, listed, render_optimization, render_profile
 from hipscope.server.reports.schema.notes import CompileNote
@@ -98,6 +99,23 @@ def test_a_finding_with_little_at_stake_is_named_without_its_numbers(report: Rep
     text = printed(replace(report, findings=(replace(finding, share=0.005),)))
     assert finding.formula in text
     assert metric not in text
+
+
+def test_what_several_lines_cost_with_no_gain_known_is_said_beside_the_lines_own_share(
+    report: Report,
+) -> None:
+    row = replace(report.kernels[0].lines[0], share=0.36)
+    kernel = replace(report.kernels[0], lines=(row,))
+    finding = replace(
+        report.findings[0],
+        file=row.file,
+        line=row.line,
+        share=0.62,
+        estimated_speedup=None,
+        usual_speedup=None,
+    )
+    told = gain_sentence(finding, kernel)
+    assert told == "Of the kernel's time this line takes 36 %, with others like it 62 %."
 
 
 def test_what_is_not_known_is_not_shown_as_a_number(report: Report) -> None:
