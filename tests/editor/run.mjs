@@ -120,11 +120,9 @@ async function mainJob() {
       "by keyboard only: the hottest line, its page with remedy and roofline, the instruction that waits, and back",
       async () => {
         await goToLine(page, 1);
-        await page.keyboard.press("Control+Alt+h");
-        await page.keyboard.press("h");
+        await chord(page, "h");
         await untilEqual(() => cursorLine(page), MARKED_LINE);
-        await page.keyboard.press("Control+Alt+h");
-        await page.keyboard.press("e");
+        await chord(page, "e");
         const tab = page.locator(".tab", { hasText: new RegExp(`Line ${String(MARKED_LINE)} of`) }).first();
         await tab.waitFor();
         await preview(page).getByText("What helps").first().waitFor();
@@ -132,11 +130,10 @@ async function mainJob() {
         await untilEqual(() => roofline.evaluate((image) => image.naturalWidth > 0), true);
         await page.screenshot({ path: join(PICTURES, "explained.png") });
         await page.keyboard.press("Control+1");
-        await page.keyboard.press("Control+Alt+h");
-        await page.keyboard.press("i");
+        await page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor();
+        await chord(page, "i");
         await page.locator(".editor-group-container.active .tab.active", { hasText: /\.s$/ }).waitFor();
-        await page.keyboard.press("Control+Alt+h");
-        await page.keyboard.press("s");
+        await chord(page, "s");
         await untilEqual(() => cursorLine(page), MARKED_LINE);
         await command(page, "View: Single Column Editor Layout");
       },
@@ -622,6 +619,13 @@ async function chooseTheme(page, name) {
   await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
   await page.keyboard.press("Enter");
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+}
+
+/** The keys of an action of hipscope; the editor has taken the first before the second comes. */
+async function chord(page, key) {
+  await page.keyboard.press("Control+Alt+h");
+  await page.locator(".statusbar-item", { hasText: /second key of chord/ }).first().waitFor();
+  await page.keyboard.press(key);
 }
 
 async function goToLine(page, line) {
