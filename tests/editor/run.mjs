@@ -624,7 +624,10 @@ async function chooseTheme(page, name) {
 /** The keys of an action of hipscope; the editor has taken the first before the second comes. */
 async function chord(page, key) {
   await page.keyboard.press("Control+Alt+h");
-  await page.locator(".statusbar-item", { hasText: /second key of chord/ }).first().waitFor();
+  await page
+    .locator(".statusbar-item", { hasText: /second key of chord/ })
+    .first()
+    .waitFor();
   await page.keyboard.press(key);
 }
 
