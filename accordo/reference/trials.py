@@ -54,7 +54,6 @@ SEEDS = (1, 2)
 _MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
 _NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
 _CHECKS = "all,exact-alignment"
-_FOR_SHAPES = (fresh_inputs.describe(fresh_inputs.SCALED_AGAIN),)
 _NO_NUMBERS = (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS, fresh_inputs.LOWEST)
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
@@ -92,7 +91,8 @@ def plan(
     guessed = _guessed(part)
     planned = []
     named = named_in(part.dispatch.code_object, settings.objdump, part.dispatch.kernel)
-    for number in (n for n in fresh_inputs.TRIALS if n not in fresh_inputs.OF_CANDIDATES):
+    later = (*fresh_inputs.OF_CANDIDATES, *fresh_inputs.INSTEAD.values())
+    for number in (n for n in fresh_inputs.TRIALS if n not in later):
         if cancel is not None and cancel.is_set():  # of large buffers each takes seconds
             raise Cancelled
         if number == fresh_inputs.SCALED and captured is not part:
@@ -118,18 +118,45 @@ def plan(
         )
         for v in (*variants, *([grown] if grown is not None else []))
     ]
-    planned += _shapes_on_other_inputs(part, planned)
+    planned += _shapes_on_other_inputs(part, planned, fresh_inputs.SCALED_AGAIN)
+    # Behind a NaN may be all that a kernel writes.
+    planned += [
+        replace(p, label=f"{p.label}, nothing NaN", inputs=None)
+        for p in planned
+        if p.defence == "zero_scalars" and p.inputs is not None
+    ]
     return [p for p in planned if p.defence not in settings.skipped]
 
 
-def _shapes_on_other_inputs(part: ReferenceRun, planned: Sequence[Planned]) -> list[Planned]:
+def plan_instead(
+    part: ReferenceRun,
+    planned: Sequence[Planned],
+    seen: Sequence[ReferenceRun | Reason],
+    settings: ReferenceSettings,
+    work: Path,
+) -> list[Planned]:
+    """What is tried beside a trial on which the reference is not well defined: less of the same."""
+    dropped = {one.label for one in seen if isinstance(one, Reason)}
+    more = [
+        p
+        for number, less in fresh_inputs.INSTEAD.items()
+        if fresh_inputs.describe(number) in dropped
+        for p in _with_inputs(part, _guessed(part), less, settings, work, NONE)
+    ]
+    if fresh_inputs.describe(fresh_inputs.SCALED_AGAIN) in dropped:
+        more += _shapes_on_other_inputs(part, planned, fresh_inputs.PERMUTED)
+    return more
+
+
+def _shapes_on_other_inputs(part: ReferenceRun, planned: Sequence[Planned], number: int) -> list[Planned]:
     """Workgroups of other sizes on other inputs, too: what they leave out may not matter to the recorded ones."""
-    others = [p for p in planned if p.label in _FOR_SHAPES]
+    others = [p for p in planned if p.label == fresh_inputs.describe(number)]
     return [
         replace(p, label=f"{p.label}, {other.label}", inputs=other.inputs)
         for p in planned
         for other in others
-        if p.defence == "other_workgroups" and p.dispatch.workgroup != part.dispatch.workgroup
+        if p.defence == "other_workgroups" and p.inputs is None
+        if p.dispatch.workgroup != part.dispatch.workgroup
     ]
 
 

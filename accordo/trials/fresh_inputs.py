@@ -34,6 +34,7 @@ SHARED = 22  # all elements of all inputs of a type the same: of larger launches
 AS_NAMED = 23  # of a candidate's numbers only
 LARGE_UPDATED, EMPTY = 24, 25
 NAMED_LENGTHS = 26  # of a candidate's numbers only
+EXTREME_INTEGERS, MINUS_ONE = 27, 28
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
@@ -42,7 +43,8 @@ TRIALS: dict[int, Defence] = {
     BELOW_ZERO: "special_inputs", RENAMED: "small_integers",
     ALL_SAME: "special_inputs", NAMED: "named_values", NAMED_LARGE: "named_values", NAMED_INTEGERS: "named_integers",
     NAMED_LENGTHS: "named_integers", EMPTY: "mixed_integers", LARGE_UPDATED: "mixed_integers", AS_NAMED: "named_values",
-    MIXED: "mixed_integers", LOWEST: "not_finite_inputs",
+    MIXED: "mixed_integers", LOWEST: "not_finite_inputs", EXTREME_INTEGERS: "large_integers",
+    MINUS_ONE: "large_integers",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -60,7 +62,9 @@ _WORDS = {
     SMALL_INTEGERS: "8-bit and 16-bit integers of all values",
     UPDATED: "other numbers before in what is updated",
     MANY_NANS: "many floats NaN, many zero",
-    NEGATIVE_INTEGERS: "some integers negative, zero, the smallest and the largest",
+    NEGATIVE_INTEGERS: "some integers negative",
+    MINUS_ONE: "some integers -1",
+    EXTREME_INTEGERS: "some integers negative, zero, the smallest and the largest",
     NAMED: "some inputs replaced by numbers that a program names",
     NAMED_LARGE: "some floats replaced by much larger ones that a program names",
     NAMED_INTEGERS: "some integers replaced by larger ones that a program names",
@@ -75,14 +79,17 @@ _WORDS = {
     AS_NAMED: "all floats of the size of one that a program names",
 }
 OF_CANDIDATES = (AS_NAMED, NAMED_LENGTHS)  # there they are made, not for the reference's own numbers
-_WHOLE = (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, LARGE_UPDATED, EMPTY)
+INSTEAD = {NEGATIVE_INTEGERS: MINUS_ONE}  # what is tried where the reference is not defined on the other
+_WIDE_ONLY = (
+    LARGE_INTEGERS,
+    NEGATIVE_INTEGERS,
+    EXTREME_INTEGERS,
+    MINUS_ONE,
+)  # 32 and 64 bits, of what is only read
+_WHOLE = (*_WIDE_ONLY, SMALL_INTEGERS, LARGE_UPDATED, EMPTY)
 _FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, AS_NAMED)
 _POOL = 1 << 14  # integers of all inputs together
-_MINUS_ONE, _NEGATED, _EXTREME = (
-    0.15,
-    0.3,
-    0.4,
-)  # parts of integers that become -1, their complement, 0 or the most
+_MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their complement, 0 or the most
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
 _EACH_NAN = 5  # elements
 _COMMON = 10  # one in so many elements: a mark rather than a value
@@ -356,7 +363,7 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
     wanted_kind = {NAMED_INTEGERS: "integer", NAMED_LARGE: "float"}.get(trial, segment.element.kind)
     if segment.element.kind != wanted_kind:
         return False
-    if trial in (LARGE_INTEGERS, NEGATIVE_INTEGERS, SMALL_INTEGERS, RENAMED, EMPTY, NAMED_LENGTHS):
+    if trial in (*_WIDE_ONLY, SMALL_INTEGERS, RENAMED, EMPTY, NAMED_LENGTHS):
         wanted = (1, 2) if trial in (SMALL_INTEGERS, RENAMED) else (4, 8)
         if segment.element.kind != "integer" or segment.element.size not in wanted:
             return False
@@ -364,11 +371,7 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
         return trial != UPDATED
     if trial == UPDATED:
         return touched.any(READ_FIRST | ATOMIC, *place)
-    return (
-        trial not in (LARGE_INTEGERS, NEGATIVE_INTEGERS)
-        and touched.any(READ_FIRST, *place)
-        and not touched.any(ATOMIC, *place)
-    )
+    return trial not in _WIDE_ONLY and touched.any(READ_FIRST, *place) and not touched.any(ATOMIC, *place)
 
 
 def _fresh(
@@ -442,13 +445,8 @@ def _fresh_integers(raw: NDArray[Any], element: Element, trial: int, generator: 
     shuffled = permuted(raw, generator)
     if trial == LARGE_INTEGERS:
         return _large_integers(shuffled, generator)
-    if trial == NEGATIVE_INTEGERS:
-        smallest = raw.dtype.type(1 << 8 * element.size - 1)
-        extremes = np.array([0, smallest, smallest - 1], dtype=raw.dtype)
-        chosen = generator.random(len(raw))
-        other = np.where(chosen < _NEGATED, ~raw, generator.choice(extremes, len(raw)))
-        other[chosen < _MINUS_ONE] = ~raw.dtype.type(0)
-        return bytes(np.where(chosen < _EXTREME, other, raw).tobytes())
+    if trial in (NEGATIVE_INTEGERS, EXTREME_INTEGERS, MINUS_ONE):
+        return _negative_integers(raw, generator, trial)
     largest = 2 if element.name == "bool" else 1 << 8 * element.size
     return generator.integers(0, largest, len(raw), dtype=raw.dtype).tobytes()
 
@@ -586,6 +584,25 @@ def _large_integers(shuffled: NDArray[Any], generator: np.random.Generator) -> b
         sizes += np.where(_coins(count, generator), upper << 40, upper << 32).astype(shuffled.dtype)
     negative = np.repeat(_coins(-(-count // _RUN), generator), _RUN)[:count]
     return bytes(np.where(negative, ~(shuffled + sizes), shuffled + sizes).tobytes())
+
+
+def _negative_integers(raw: NDArray[Any], generator: np.random.Generator, trial: int) -> bytes:
+    """Some -1; but for MINUS_ONE some their complement; of EXTREME_INTEGERS some 0, the smallest or the largest.
+
+    A kernel that looks for negative indices alone fails on the largest, and one that looks for -1 on the complements:
+    each is a trial of its own.
+    """
+    chosen = generator.random(len(raw))
+    made = raw.copy()
+    if trial != MINUS_ONE:
+        np.invert(raw, out=made, where=chosen < _NEGATED)
+    made[chosen < _MINUS_ONE] = ~raw.dtype.type(0)
+    if trial == EXTREME_INTEGERS:
+        smallest = raw.dtype.type(1 << 8 * raw.dtype.itemsize - 1)
+        extremes = np.array([0, smallest, smallest - 1], dtype=raw.dtype)
+        at = (chosen >= _NEGATED) & (chosen < _EXTREME)
+        made[at] = generator.choice(extremes, int(at.sum()))
+    return bytes(made.tobytes())
 
 
 def _of_all_bits(raw: NDArray[Any], generator: np.random.Generator) -> bytes:

@@ -211,3 +211,27 @@ def test_no_input_is_nan_where_the_program_is_compiled_to_have_none(tmp_path: Pa
     assert found.equivalent, found.explain()
     assert any("NaN" in t.inputs for t in found.trials) is not bool(flags)
     assert ("compiled to have neither NaN nor infinity" in found.explain()) is bool(flags)
+
+
+# Rows by an index that is never below zero; the reference reads beyond the table for all that it does not look for.
+PADDED = (
+    HEAD
+    + """__global__ void k(const float* table, const int* index, float* out, int width) {
+  const int row = index[blockIdx.x];
+  out[blockIdx.x * width + threadIdx.x] = PADDING ? 0.0f : table[row * width + threadIdx.x];
+}
+int main() {
+  k<<<60, 8>>>(filled<float>(480, 1, 0.25f), filled<int>(60, 0, 1), filled<float>(480, 0, 0), 8);
+  return hipDeviceSynchronize();
+}
+"""
+)
+
+
+@pytest.mark.parametrize("padding", ["row < 0", "row == -1"])
+def test_a_lost_guard_is_seen_though_the_reference_fails_on_other_indices(
+    tmp_path: Path, padding: str
+) -> None:
+    found = compared(tmp_path, PADDED.replace("PADDING", padding), PADDED.replace("PADDING", "false"))
+    assert found.outcome == "different", found.explain()
+    assert "negative" in found.reason or "-1" in found.reason
