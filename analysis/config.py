@@ -315,7 +315,13 @@ class LlmConfig(_Section):
     target_speedup: Annotated[float, Field(ge=1.0)] | None = Field(
         None, description="Stop as soon as a verified rewrite is this many times as fast."
     )
-    timeout_s: Positive = Field(180.0, description="Seconds that one answer may take, retries included.")
+    timeout_s: Positive = Field(
+        180.0,
+        description=(
+            "Seconds until an answer begins, retries included; without `stream`, until it is there. How long it may go "
+            "on is for `idle_timeout_s` and `max_seconds`."
+        ),
+    )
     idle_timeout_s: Positive = Field(
         60.0,
         description="Seconds without a further piece after which an answer that has begun counts as broken off.",

@@ -8,6 +8,7 @@ The only module that talks to a network, and only to `ModelSettings.api_base`. R
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -129,14 +130,18 @@ class _News:
 class _Ear:
     """Where DSPy sends the pieces of one answer; keeps them. `begun` once one has come.
 
-    Each piece puts `silence` off by `idle` seconds. Before the first one only the limit of the whole answer counts:
-    some models think for minutes.
+    Each piece puts `silence` off by `idle` seconds. The first one moves `whole`, the time until an answer has to begin,
+    to `end`, that of all work: a model that writes slowly does not hang.
     """
 
-    def __init__(self, news: _News, idle: float, silence: asyncio.Timeout) -> None:
+    def __init__(
+        self, news: _News, idle: float, silence: asyncio.Timeout, whole: asyncio.Timeout, end: float | None
+    ) -> None:
         self._news = news
         self._idle = idle
         self._silence = silence
+        self._whole = whole
+        self._end = end
         self._step: object = None
         self._pieces: list[str] = []
 
@@ -152,6 +157,8 @@ class _Ear:
 
     async def send(self, chunk: Any) -> None:
         """Take one piece. The one with the token counts, which ends a stream, has no choice."""
+        if not self.begun:
+            self._whole.reschedule(self._end)
         step = getattr(chunk, "predict_id", None) or "step"
         if step != self._step:
             self._step, self._pieces = step, []
@@ -184,33 +191,33 @@ class ModelClient:
     ) -> list[Answer | ModelError]:
         """One answer or failure for each request, in their order, from programs that run side by side.
 
-        `timeout` in seconds replaces the setting when it is shorter. `heard` is called now and then, in another thread,
-        how many characters of the answers have come. Raises `Cancelled` when `cancel` is set, with
+        `timeout` is how many seconds are left for all of it. `heard` is called now and then, in another thread, how
+        many characters of the answers have come. Raises `Cancelled` when `cancel` is set, with
         all connections closed, and `MissingTool` without DSPy.
         """
         load_dspy()
-        limit = min(timeout or self._settings.timeout_s, self._settings.timeout_s)
-        return _run(self._ask_all(requests, limit, _News(heard)), cancel)
+        return _run(self._ask_all(requests, timeout, _News(heard)), cancel)
 
     def language_model(self) -> Any:
         """DSPy's own model at the same address with the same key, for its optimizers. Raises `ModelError`."""
         return self._model(load_dspy())
 
     async def _ask_all(
-        self, requests: Sequence[Request], limit: float, news: _News
+        self, requests: Sequence[Request], left: float | None, news: _News
     ) -> list[Answer | ModelError]:
-        return list(await asyncio.gather(*(self._ask(request, limit, news) for request in requests)))
+        return list(await asyncio.gather(*(self._ask(request, left, news) for request in requests)))
 
-    async def _ask(self, request: Request, limit: float, news: _News) -> Answer | ModelError:
+    async def _ask(self, request: Request, left: float | None, news: _News) -> Answer | ModelError:
         """DSPy's own retry is off: it waits however long a provider asks, past any limit, and never repeats an answer
         that broke off in its middle.
         """
         started = time.monotonic()
-        deadline = started + limit
+        end = None if left is None else started + left
+        deadline = min(started + self._settings.timeout_s, math.inf if end is None else end)
         tries = 0
         spent = Usage()
         while True:
-            answer = await self._ask_once(request, news, deadline, limit)
+            answer = await self._ask_once(request, news, deadline, end)
             spent += answer.usage
             if isinstance(answer, Answer):
                 return replace(answer, usage=spent)
@@ -226,14 +233,17 @@ class ModelClient:
             await asyncio.sleep(pause)
 
     async def _ask_once(
-        self, request: Request, news: _News, deadline: float, limit: float
+        self, request: Request, news: _News, deadline: float, end: float | None
     ) -> Answer | ModelError:
-        """The program once. What has come of an answer that broke off counts if the kernel in it is complete."""
+        """The program once; its answer has to begin by `deadline`, on the clock of the event loop.
+
+        What has come of an answer that broke off counts if the kernel in it is complete.
+        """
         dspy = load_dspy()
         model = self._model(dspy)
         started = time.monotonic()
-        silence, whole = asyncio.timeout(None), asyncio.timeout(deadline - started)
-        ear = _Ear(news, self._settings.idle_timeout_s, silence)
+        silence, whole = asyncio.timeout(None), asyncio.timeout_at(deadline)
+        ear = _Ear(news, self._settings.idle_timeout_s, silence, whole, end)
         program = rewrite_program(self._settings.steps, self._state)
         stream = ear if self._settings.stream else None
         with dspy.track_usage() as tracker:
@@ -244,7 +254,7 @@ class ModelClient:
                     with dspy.context(lm=model, adapter=adapter(), send_stream=stream, track_usage=True):
                         rewrite = read_rewrite(await program.acall(request=request))
             except TimeoutError:
-                failure = self._too_slow(ear, limit, silent=silence.expired())
+                failure = self._too_slow(ear, silent=silence.expired())
             except UnreadableAnswer as error:
                 failure = self._unreadable(model, str(error))
             except (dspy.utils.exceptions.LMError, OSError) as error:
@@ -262,7 +272,7 @@ class ModelClient:
         failure.usage, failure.text = usage, said
         return failure
 
-    def _too_slow(self, ear: _Ear, limit: float, *, silent: bool) -> ModelError:
+    def _too_slow(self, ear: _Ear, *, silent: bool) -> ModelError:
         if silent:
             idle = self._settings.idle_timeout_s
             return self._failed(
@@ -270,7 +280,11 @@ class ModelClient:
                 f"nothing more came for {idle:g} s after {len(ear.text)} characters",
                 "raise llm.idle_timeout_s",
             )
-        return self._failed("timeout", f"no answer within {limit:g} s", "raise llm.timeout_s")
+        if ear.begun:
+            what = f"the time for all requests ended after {len(ear.text)} characters"
+            return self._failed("timeout", what, "raise llm.max_seconds")
+        what = f"no answer within {self._settings.timeout_s:g} s"
+        return self._failed("timeout", what, "raise llm.timeout_s, or llm.max_seconds if that is shorter")
 
     def _unreadable(self, model: Any, reason: str) -> ModelError:
         """Why the last answer holds no kernel: cut off, empty, or something else."""

@@ -5,6 +5,7 @@ It keeps every request. It can also record what another server answers, and repl
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -26,6 +27,8 @@ class Reply:
     sent: int = 1000
     received: int = 200
     after: float = 0.0
+    between: float = 0.0
+    """Seconds between two pieces of a streamed answer."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ class Loopback:
             time.sleep(step.after)
             if body.get("stream"):
                 counted = bool((body.get("stream_options") or {}).get("include_usage"))
-                self._stream(http, pieces(body["model"], step, counted=counted))
+                self._stream(http, pieces(body["model"], step, counted=counted), step.between)
             else:
                 self._send(http, 200, completion(body["model"], step), {})
 
@@ -173,15 +176,17 @@ class Loopback:
             self.hung_up.set()
         http.close_connection = True
 
-    def _stream(self, http: BaseHTTPRequestHandler, events: Sequence[str]) -> None:
+    def _stream(self, http: BaseHTTPRequestHandler, events: Sequence[str], between: float = 0.0) -> None:
         """Server-sent events, one write each, without a length: the end of the connection is the end."""
         http.send_response(200)
         http.send_header("Content-Type", "text/event-stream")
         http.send_header("Connection", "close")
         http.end_headers()
-        for event in events:
-            http.wfile.write(f"data: {event}\n\n".encode())
-            http.wfile.flush()
+        with contextlib.suppress(ConnectionError):  # the client left
+            for event in events:
+                http.wfile.write(f"data: {event}\n\n".encode())
+                http.wfile.flush()
+                time.sleep(between)
         http.close_connection = True
 
     def _send(

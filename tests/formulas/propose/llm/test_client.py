@@ -176,6 +176,27 @@ def test_the_first_piece_may_take_longer_than_the_idle_time(
     assert answered(client_for(server, idle_timeout_s=0.2)).partial is None
 
 
+def test_an_answer_that_keeps_coming_may_take_longer_than_the_time_to_its_beginning(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    server = serve(wire.Reply(wire.said(KERNEL, [BELIEF]), between=0.3))
+    answer = answered(client_for(server, timeout_s=1.0, idle_timeout_s=5.0))
+    assert answer.rewrite.kernel == KERNEL
+    assert answer.partial is None
+
+
+def test_what_is_left_of_the_budget_ends_an_answer_that_keeps_coming(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    server = serve(wire.Reply("word " * 1000, between=0.1))
+    started = time.monotonic()
+    (error,) = client_for(server, timeout_s=30.0, idle_timeout_s=5.0).ask([Request("x")], timeout=1.0)
+    assert isinstance(error, ModelError)
+    assert time.monotonic() - started < 4.0
+    assert (error.kind, "llm.max_seconds" in str(error)) == ("timeout", True)
+    assert error.text.startswith("word word")
+
+
 def test_steps_apart_are_three_requests_and_each_reads_the_one_before(
     serve: Serve, wire: ModuleType, client_for: ClientFor
 ) -> None:
