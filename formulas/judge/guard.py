@@ -30,7 +30,13 @@ from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, 
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.directives import directive_reasons
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.judge.guard_added_code import added_nodes, helper_reasons, open_end
+from hipscope.formulas.judge.guard_added_code import (
+    added_nodes,
+    helper_reasons,
+    moved_barriers,
+    open_end,
+    rewritten_functions,
+)
 from hipscope.formulas.judge.guard_stores import barrier_reasons, store_reasons
 from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
 
@@ -43,14 +49,25 @@ def check_source(
     kernel: KernelSyntax,
     disjoint: Collection[str] = (),
     headers: Sequence[bytes] = (),
+    others: Sequence[bytes] = (),
 ) -> tuple[str, ...]:
     """Why the candidate's text is refused. `kernel` is the one of `original` that may change, or a device function.
+    With a kernel the device functions of its file may change that no host code can run.
 
     `disjoint` names the pointers that no recorded launch showed to overlap another: they may become `__restrict__`.
-    `headers` are the texts of the project that the source includes.
+    `headers` are the texts of the project that the source includes, `others` those of all its other files.
     """
     if candidate == original:
         return ("the candidate is the original, byte for byte",)
+    if kernel.is_kernel and (found := rewritten_functions(original, candidate, kernel, headers)).changed:
+        reasons = [
+            reason
+            for function, alone in found.changed
+            for reason in _function_reasons(original, alone, function, headers)
+        ]
+        if found.rest != original:
+            reasons += check_source(original, found.rest, kernel, disjoint, headers, others)
+        return tuple(dict.fromkeys(reasons))
     before, after = parse(original), parse(candidate)
     inner = _changed_bytes(before, after, original, candidate, kernel)
     if inner is None:
@@ -74,11 +91,18 @@ def check_source(
         *_hidden_reasons((original, kernel), (candidate, changed), added, headers),
         *barrier_reasons(kernel, changed),
         *store_reasons(kernel, changed),
-        *helper_reasons(original, added),
+        *helper_reasons(original, added, others),
         *directive_reasons(
             original[kernel.span.start : kernel.span.end], candidate[changed.span.start : changed.span.end]
         ),
     )
+
+
+def _function_reasons(
+    original: bytes, alone: bytes, function: KernelSyntax, headers: Sequence[bytes]
+) -> list[str]:
+    moved = moved_barriers(function, alone)
+    return [*check_source(original, alone, function, (), headers), *([moved] if moved is not None else [])]
 
 
 def check_pragmas(original: bytes, candidate: bytes) -> tuple[str, ...]:

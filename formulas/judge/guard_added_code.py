@@ -1,19 +1,24 @@
-"""Functions and constants that a candidate adds beside its kernel: which of them are harmless.
+"""What a candidate changes beside its kernel: the device functions that it rewrites, the helpers that it adds.
 
-Takes the parsed candidate and the bytes that replace the kernel, gives what stands there besides it, and sentences that
-say why something of it is refused. Only a helper that nothing else can see or be changed by is allowed: `static`, for
-the device (or `constexpr`), under a name that the file has never used, without state and without barriers.
+Takes both texts, gives the functions that differ, and sentences that say why something beside the kernel is refused. A
+function may be rewritten in its place if no host code can run it. A helper may be added that nothing else can see or be
+changed by: `static`, for the device (or `constexpr`), under a name that the file has never used, without state and
+without barriers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import BARRIERS, declared_name, text_of, walk
-from hipscope.analysis.source.syntax import Span
+from hipscope.analysis.source.parse import device_functions
+from hipscope.analysis.source.syntax import KernelSyntax, Span
+from hipscope.formulas.propose.splice import Splice, apply_splices
 
 _RESERVED = re.compile(r"__|_[A-Z]")
 # Comments, strings and other characters as C++ [lex.phases] cuts them once lines that end in a backslash are joined.
@@ -44,6 +49,66 @@ _ATTRIBUTES = frozenset(
         "host",
     }
 )
+_HEAD = frozenset({"__device__", "static", "inline", "__forceinline__", "__noinline__", "__inline__"})
+# What makes a function that is written for the device alone one of the host as well.
+_FOR_THE_HOST = re.compile(rb"force_cuda_host_device|#[ \t]*define[ \t]+__device__")
+_DEFINED = re.compile(rb"#[ \t]*define[ \t]+(\w+)")
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The device functions beside the kernel that a candidate rewrites, each with the original text in which nothing
+    else changes; and the candidate with all of them put back.
+    """
+
+    changed: tuple[tuple[KernelSyntax, bytes], ...]
+    rest: bytes
+
+
+def rewritten_functions(
+    original: bytes, candidate: bytes, kernel: KernelSyntax, headers: Iterable[bytes]
+) -> Rewritten:
+    """The functions that no host code can run, by their names, which both texts have once."""
+    texts = (original, *headers)
+    if original == candidate or any(_FOR_THE_HOST.search(text) for text in texts):
+        return Rewritten((), candidate)
+    macros = {name.decode() for text in texts for name in _DEFINED.findall(text)}
+    before, after = _by_name(original), _by_name(candidate)
+    changed: list[tuple[KernelSyntax, bytes]] = []
+    back: list[Splice] = []
+    for name in (n for n in before if n in after):
+        was, now = before[name], after[name]
+        old, new = (t[f.span.start : f.span.end] for t, f in ((original, was), (candidate, now)))
+        inside = kernel.span.start <= was.span.start < kernel.span.end
+        if old == new or inside or not _for_the_device_alone(was, macros):
+            continue
+        changed.append((was, apply_splices(original, [Splice(was.span.start, was.span.end, new)])))
+        back.append(Splice(now.span.start, now.span.end, old))
+    return Rewritten(tuple(changed), apply_splices(candidate, back))
+
+
+def _by_name(text: bytes) -> dict[str, KernelSyntax]:
+    """The functions for the device whose names no other such function of the file has."""
+    found = device_functions(text)
+    counts = Counter(f.name for f in found)
+    return {f.name: f for f in found if counts[f.name] == 1}
+
+
+def _for_the_device_alone(function: KernelSyntax, macros: Collection[str]) -> bool:
+    """Whether its head says so; a macro in it may stand for anything, and what `auto` is depends on the body."""
+    words = {*re.findall(r"\w+", f"{function.template_head} {function.return_type}"), *function.attributes}
+    return not words & {"auto", "decltype", *macros} and _HEAD.issuperset(function.attributes)
+
+
+def moved_barriers(before: KernelSyntax, after: bytes) -> str | None:
+    """Why a rewritten function is refused by its barriers: who calls it, and under which condition, is elsewhere."""
+    now = _by_name(after).get(before.name)
+    counts = [Counter(n for n in _names(f.body_node) if n in BARRIERS) for f in (before, now or before)]
+    return f"the function `{before.name}` has other barriers" if counts[0] != counts[1] else None
+
+
+def _names(body: Node) -> list[str]:
+    return [text_of(n) for n in walk(body) if n.type == "identifier"]
 
 
 def added_nodes(root: Node, start: int, end: int, kernel: Span) -> tuple[Node, ...] | str:
@@ -85,8 +150,12 @@ def open_end(edit: bytes) -> str | None:
     return None
 
 
-def helper_reasons(original: bytes, added: Collection[Node]) -> list[str]:
-    """Why what was added beside the kernel is refused; empty when all of it is harmless."""
+def helper_reasons(original: bytes, added: Collection[Node], others: Collection[bytes] = ()) -> list[str]:
+    """Why what was added beside the kernel is refused; empty when all of it is harmless.
+
+    `others` are the texts of the program's other files: one that includes this one may mean something else by the name
+    of what the host can use.
+    """
     reasons = []
     for node in added:
         inner = node
@@ -94,7 +163,8 @@ def helper_reasons(original: bytes, added: Collection[Node]) -> list[str]:
             inner = inner.named_children[-1]
         reason = _function(inner) if inner.type == "function_definition" else _constant(inner)
         if reason is None and (name := _name(inner)) is not None:
-            reason = _name_reason(original, name)
+            for_host = "__device__" not in {text_of(c) for c in inner.children}
+            reason = _name_reason((original, *(others if for_host else ())), name)
         if reason is not None:
             reasons.append(f"it adds something beside the kernel: {reason}")
     return reasons
@@ -154,9 +224,11 @@ def _name(node: Node) -> str | None:
     return text_of(declarator) if declarator is not None else None
 
 
-def _name_reason(original: bytes, name: str) -> str | None:
+def _name_reason(texts: Iterable[bytes], name: str) -> str | None:
     if _RESERVED.match(name):
         return f"`{name}` is a name of the implementation"
-    if re.search(rb"\b" + re.escape(name.encode()) + rb"\b", original):
-        return f"the name `{name}` is used in the file already"
+    for number, text in enumerate(texts):
+        if re.search(rb"\b" + re.escape(name.encode()) + rb"\b", text):
+            where = "the file already" if number == 0 else "another file of the program"
+            return f"the name `{name}` is used in {where}"
     return None

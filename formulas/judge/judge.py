@@ -38,6 +38,7 @@ from hipscope.formulas.judge.guard import (
     elsewhere,
     others_compiled_differently,
 )
+from hipscope.formulas.judge.guard_added_code import rewritten_functions
 from hipscope.formulas.judge.outcome import MeasuredTimes, Outcome, ProgramTimes, Trade
 from hipscope.formulas.judge.physical_limits import beyond_physics, suspicious
 from hipscope.formulas.judge.speed_gate import decide, depends_on_assumption, trade_sentence
@@ -144,7 +145,9 @@ def _text_reasons(bench: Bench, candidate: Candidate, original: bytes, run: Run)
     headers = texts_with_types(run.texts, bench.source, bench.project.headers, bench.project.root)
     around = [text for text in headers if text != original]
     disjoint = bench.facts.disjoint if candidate.function is None else ()
-    return check_source(original, candidate.text, unit, disjoint, around)
+    files = {*bench.project.sources, *bench.project.headers}
+    others = [t for f in files if (t := run.texts.read(f)) is not None and t != original]
+    return check_source(original, candidate.text, unit, disjoint, around, others)
 
 
 def _unit(bench: Bench, candidate: Candidate) -> KernelSyntax | None:
@@ -243,13 +246,20 @@ def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) ->
     verdict = validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
     if verdict.equivalent:
         others = others_compiled_differently(
-            bench.compiled, compiled, bench.facts_by_symbol, code=candidate.function is not None
+            bench.compiled, compiled, bench.facts_by_symbol, code=_changes_functions(bench, candidate)
         )
         verdict = _with_all(bench, verdict, others, candidate, compiled, run)
     for source in bench.other_sources(candidate):
         if verdict.equivalent:
             verdict = _with_source(bench, verdict, source, candidate, run)
     return verdict
+
+
+def _changes_functions(bench: Bench, candidate: Candidate) -> bool:
+    """Whether other kernels may run something else than before: unroll pragmas change no result."""
+    if candidate.function is not None or candidate.file is not None:
+        return candidate.function is not None
+    return bool(rewritten_functions(bench.original, candidate.text, bench.kernel, ()).changed)
 
 
 def _with_source(bench: Bench, so_far: Verdict, source: Path, candidate: Candidate, run: Run) -> Verdict:

@@ -54,6 +54,7 @@ from hipscope.formulas.propose.llm.model_settings import (
 )
 from hipscope.formulas.propose.llm.program import ProgramState, Request, Rewrite, messages
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
+from hipscope.formulas.propose.llm.roof import at_roof
 
 _MOST_HEADERS = 100
 _MOST_DIFFERENCES = 3
@@ -360,12 +361,16 @@ def ruling_of(bench: Bench, judgement: Judgement) -> Ruling:
     after = kernel_metrics(later.kernel, later.profile.device) if later is not None else {}
     if after:
         before, after = _completed(before, after)
+    roof = None
+    if later is not None:
+        roof = at_roof(later.kernel, later.profile.device, later.profile.provenance, bench.facts)
     return Ruling(
         accepted=judgement.accepted,
         facts=tuple(_facts(judgement)),
         speedup=judgement.speedup,
         before=before,
         after=after,
+        roof=roof,
     )
 
 

@@ -17,7 +17,8 @@ from typing import Protocol
 
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
-from hipscope.analysis.source.parse import parse
+from hipscope.analysis.source.parse import device_functions, exact_tree, parse
+from hipscope.analysis.source.syntax import Span
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.llm.answer_schema import Belief
 from hipscope.formulas.propose.llm.attempt_hints import direction
@@ -26,14 +27,17 @@ from hipscope.formulas.propose.llm.client import Answer, ModelError, Usage
 from hipscope.formulas.propose.llm.model_settings import ModelSettings
 from hipscope.formulas.propose.llm.program import Demonstration, EarlierAttempt, Request
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
+from hipscope.formulas.propose.llm.roof import at_roof
 from hipscope.formulas.propose.llm.tokens import estimate_tokens
+from hipscope.formulas.propose.splice import Splice, apply_splices
 
 _TURNS_SHOWN = 6
 _SHARE_OF_TURNS = 0.5  # of the tokens of a prompt
 _FORM_OF_A_TURN = 80  # markers and reminder
 _FACT_LENGTH = 600
 _SECRETS_OF_THE_JUDGE = re.compile(r"\b(seeds?|tolerances?|rtol|atol)\b", re.IGNORECASE)
-_NOT_CODE = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PASSED_OVER = ("comment", "preproc_include")
+_HELPER = re.compile(rb"[^{}=;]*\b(?:__device__|constexpr)\b")
 
 
 class Ask(Protocol):
@@ -55,7 +59,7 @@ class Ruling:
 
     `accepted`: equivalent, faster, and the objective moved. `facts` are sentences for the model: compiler
     errors, refusals, how outputs differ, what it measured. `before` and `after` are metrics of the kernel over the same
-    launches, empty when it did not come to a measurement.
+    launches, empty when it did not come to a measurement. `roof` says why nothing more can be gained, where that is so.
     """
 
     accepted: bool
@@ -63,6 +67,7 @@ class Ruling:
     speedup: float | None = None
     before: Mapping[str, float] = field(default_factory=dict)
     after: Mapping[str, float] = field(default_factory=dict)
+    roof: str | None = None
 
     @property
     def reward(self) -> float:
@@ -147,25 +152,47 @@ class UnusableAnswer(ValueError):
     """The answer cannot be put in place of the kernel; the message is a fact for the model."""
 
 
-def splice(subject: Subject, kernel: str) -> bytes:
-    """The whole file with `kernel` in place of the old one, with the file's line ends.
+def splice(subject: Subject, answer: str) -> bytes:
+    """The whole file with the kernel of `answer` in place of the old one, with the file's line ends.
 
-    Only the function itself is taken. Raises `UnusableAnswer` when it has another name or brings something along.
+    Device functions that the file has take their places, and helpers come before the kernel; what the file has word for
+    word is passed over. Raises `UnusableAnswer` when the kernel has another name or something else comes along.
     """
-    text = kernel.replace("\r\n", "\n").encode()
-    name = subject.syntax.name
-    found = parse(text).kernel(name)
+    text = answer.replace("\r\n", "\n").encode()
+    syntax, source = subject.syntax, subject.source
+    found = parse(text).kernel(syntax.name)
     if found is None:
-        raise UnusableAnswer(f"the answer does not define exactly one kernel named {name}")
-    beside = _NOT_CODE.sub("", (text[: found.span.start] + b"\n" + text[found.span.end :]).decode())
-    beside = re.sub(r"^\s*#\s*include[^\n]*$", "", beside, flags=re.MULTILINE).strip(" \t\n;")
-    if beside:
-        raise UnusableAnswer(f"the answer holds more than the kernel: {beside.splitlines()[0][:80]}")
-    new = text[found.span.start : found.span.end]
-    old = subject.syntax.span
-    if b"\r\n" in subject.source[old.start : old.end]:
-        new = new.replace(b"\n", b"\r\n")
-    return subject.source[: old.start] + new + subject.source[old.end :]
+        raise UnusableAnswer(f"the answer does not define exactly one kernel named {syntax.name}")
+    places = {f.name: f.span for f in device_functions(source)}
+    edits: dict[Span, bytes] = {}
+    for function in device_functions(text):
+        if function.name in places and not found.span.start <= function.span.start < found.span.end:
+            edits[places[function.name]] = text[function.span.start : function.span.end]
+    helpers = _helpers(text, found.span, _plain(source), list(edits.values()))
+    edits[syntax.span] = b"\n\n".join([*helpers, text[found.span.start : found.span.end]])
+    if b"\r\n" in source[syntax.span.start : syntax.span.end]:
+        edits = {span: new.replace(b"\n", b"\r\n") for span, new in edits.items()}
+    return apply_splices(source, [Splice(span.start, span.end, new) for span, new in edits.items()])
+
+
+def _helpers(text: bytes, kernel: Span, known: bytes, placed: Sequence[bytes]) -> list[bytes]:
+    """What an answer holds beside the kernel, functions that are `placed`, comments, includes and what is `known`."""
+    found = []
+    for node in exact_tree(text).children:
+        piece = text[node.start_byte : node.end_byte]
+        inside = kernel.start <= node.start_byte and node.end_byte <= kernel.end
+        if inside or piece in placed or node.type in (*_PASSED_OVER, ";") or _plain(piece) in known:
+            continue
+        if not _HELPER.match(piece):
+            shown = " ".join(piece.decode("utf-8", "replace").split())
+            raise UnusableAnswer(f"the answer holds more than kernel and helpers: `{_short(shown, 80)}`")
+        found.append(piece)
+    return found
+
+
+def _plain(text: bytes) -> bytes:
+    """Without blanks: two texts of one declaration."""
+    return b"".join(text.split())
 
 
 @dataclass
@@ -188,7 +215,9 @@ class _Work:
 
     def conversation(self) -> Conversation:
         self.ends = self.clock() + self.settings.budget.seconds
-        reason = self._over()
+        subject = self.subject
+        roof = at_roof(subject.kernel, subject.profile.device, subject.profile.provenance, subject.facts)
+        reason = f"the kernel is at a roof: {roof}" if roof is not None else self._over()
         while reason is None:
             prompts = self._prompts()
             if self.usage.tokens + sum(a.tokens for a in prompts) > self.settings.budget.tokens:
@@ -206,6 +235,8 @@ class _Work:
         speedup = self.best.ruling.speedup if self.best and self.best.ruling else None
         if target is not None and speedup is not None and speedup >= target:
             return f"the target is reached: {speedup:.2f} times as fast"
+        if self.best and self.best.ruling and (roof := self.best.ruling.roof) is not None:
+            return f"attempt {self.best.number} is at a roof: {roof}"
         if len(self.attempts) >= budget.attempts:
             return f"all {budget.attempts} attempts are used"
         if self.usage.tokens >= budget.tokens:

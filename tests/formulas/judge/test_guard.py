@@ -81,7 +81,7 @@ def test_what_is_around_the_body_stays_as_it_is(old: bytes, new: bytes, reason: 
     assert reason in " ".join(refusals(SOURCE.replace(old, new)))
 
 
-HELPER = b"""__device__ float sum(const float* p, int n) {
+HELPER = b"""__host__ __device__ float sum(const float* p, int n) {
   float s = 0.0f;
   for (int j = 0; j < n; ++j) s += p[j];
   return s;
@@ -96,7 +96,7 @@ HELPER = b"""__device__ float sum(const float* p, int n) {
         (b"  for (int j", b"  #pragma nounroll\n  for (int j", False),
         (b"  for (int j", b"#pragma clang fp contract(fast)\n  for (int j", True),
         (b"  for (int j = 0", b"#pragma unroll 4\n  for (int j = 1", True),
-        (b"__device__ float sum", b"#pragma unroll 4\n__device__ float sum", True),
+        (b"__host__ __device__ float sum", b"#pragma unroll 4\n__host__ __device__ float sum", True),
         (b"  for (int j", b"#pragma unroll 4\n  s += 1.0f; for (int j", True),
     ],
 )

@@ -173,8 +173,8 @@ def test_nothing_of_how_the_judge_tests_reaches_the_model(
     [
         ("__global__ void turn(const float* in) {", "breaks off"),
         ("__global__ void spin(float* p) { }", "does not define exactly one kernel named turn"),
-        ("static int count;\n@", "holds more than the kernel: static int count"),
-        ("@\nint main() { return 1; }", "holds more than the kernel: int main"),
+        ("static int count;\n@", "more than kernel and helpers: `static int count;`"),
+        ("@\nint main() { return 1; }", "more than kernel and helpers: `int main() { return 1; }`"),
         ("@ @", "does not define exactly one kernel"),
         ("ORIGINAL", "the kernel as it was"),
     ],
@@ -203,6 +203,25 @@ def test_answers_that_cannot_be_used_cost_an_attempt_and_are_explained(
 def test_comments_and_includes_around_the_kernel_are_dropped(given: ModuleType) -> None:
     answer = f"#include <hip/hip_runtime.h>\n// Padded.\n{given.FASTER}\n/* done */\n"
     assert splice(given.subject(), answer) == splice(given.subject(), given.FASTER)
+
+
+def test_helpers_come_before_the_kernel_and_functions_of_the_file_in_their_places(given: ModuleType) -> None:
+    helper = "static __device__ float half(float v) { return v * 0.5f; }"
+    constant = "constexpr int kRows = 4;"
+    twice = "__device__ float twice(float v) { return v + v; }"
+    known = "#define SCALE(x) ((x) * kFactor)\nconstexpr int  kTile = 32;\nstruct Point {\n  float x;\n};"
+    answer = f"{known}\n{constant}\n{twice}\n{helper}\n{given.FASTER}\n"
+    expected = splice(given.subject(), given.FASTER).decode()
+    expected = expected.replace(twice.replace("v + v", "SCALE(v)"), twice)
+    expected = expected.replace("__global__ void turn", f"{constant}\n\n{helper}\n\n__global__ void turn")
+    assert splice(given.subject(), answer).decode() == expected
+
+
+def test_a_function_may_change_alone(given: ModuleType) -> None:
+    span = given.subject().syntax.span
+    kernel = given.PROGRAM.encode()[span.start : span.end].decode()
+    text = splice(given.subject(), f"__device__ float twice(float v) {{ return v + v; }}\n{kernel}").decode()
+    assert text == given.PROGRAM.replace("return SCALE(v)", "return v + v")
 
 
 def test_the_file_keeps_its_line_ends(given: ModuleType) -> None:
