@@ -7,8 +7,11 @@ translated kernels have them), and hipscope's own projects. A task that is no pr
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ _TASK_FILE = "config.yaml"  # github.com/AMD-AGI/AgentKernelArena, tasks/README.
 _HIP_TO_HIP = "hip2hip"
 _PROGRAMS = (".hip", ".cu", ".cpp")
 _MAIN = re.compile(rb"^[ \t]*(?:int|auto)\s+main\s*\(", re.MULTILINE)
+_SOURCES = (*_PROGRAMS, ".cuh", ".h", ".hpp")
+_TORCH = re.compile(rb"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
 _IN_PYTHON = re.compile(rb"load_inline\s*\(|torch\.utils\.cpp_extension")
 
 
@@ -87,23 +92,47 @@ def _arena_task(folder: Path, name: str) -> Iterator[TaskFolder]:
     elif values.get("schema_version") == 2:
         yield _second_schema(folder, name, values)
     elif values.get("task_type", _HIP_TO_HIP) == _HIP_TO_HIP:
-        kernels = tuple(map(str, _listed(values.get("target_kernel_functions"))))
+        kernels = _kernels(folder, map(str, _listed(values.get("target_kernel_functions"))))
         build, run = (_command(values.get(f"{what}_command")) for what in ("compile", "correctness"))
-        skipped = None if build and run else f"{_TASK_FILE}: no compile_command or no correctness_command"
+        skipped = _without_pytorch(folder)
+        if not (build and run):
+            skipped = f"{_TASK_FILE}: no compile_command or no correctness_command"
         yield TaskFolder(name, folder, kernels, build, run, skipped)
 
 
 def _second_schema(folder: Path, name: str, values: Mapping[str, Any]) -> TaskFolder:
     candidate, evaluation = (_mapping(values.get(part)) for part in ("candidate", "evaluation"))
     entries = [_mapping(entry) for entry in _listed(candidate.get("entrypoints"))]
-    kernels = tuple(str(entry["symbol"]) for entry in entries if "symbol" in entry)
+    kernels = _kernels(folder, (str(entry["symbol"]) for entry in entries if "symbol" in entry))
     runner = " ".join(map(str, _listed(evaluation.get("runner"))))
     if candidate.get("language", "hip") != "hip":
         return TaskFolder(name, folder, kernels, skipped=f"its language is {candidate['language']}")
     build = "make" if (folder / "Makefile").is_file() else "true"
-    return TaskFolder(
-        name, folder, kernels, build, runner or None, None if runner else "no evaluation.runner"
+    skipped = _without_pytorch(folder) if runner else "no evaluation.runner"
+    return TaskFolder(name, folder, kernels, build, runner or None, skipped)
+
+
+def _kernels(folder: Path, named: Iterable[str]) -> tuple[str, ...]:
+    """Those of the named functions that are kernels: some tasks name what launches them."""
+    texts = [path.read_bytes() for path in folder.rglob("*") if path.suffix in _SOURCES]
+    return tuple(
+        name
+        for name in named
+        if any(re.search(rb"__global__[^;{}]*?\b%s\s*\(" % re.escape(name.encode()), text) for text in texts)
     )
+
+
+def _without_pytorch(folder: Path) -> str | None:
+    """Why a task cannot be run whose own Python needs a PyTorch that is not there."""
+    needed = any(_TORCH.search(path.read_bytes()) for path in sorted(folder.rglob("*.py")))
+    if not needed or (python := shutil.which("python3")) is None:
+        return None
+    return None if _has_pytorch(python) else "PyTorch runs it, which python3 does not have"
+
+
+@functools.cache
+def _has_pytorch(python: str) -> bool:
+    return subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode == 0
 
 
 def _command(listed: object) -> str | None:

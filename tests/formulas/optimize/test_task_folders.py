@@ -26,7 +26,9 @@ def test_tasks_of_the_first_schema(tmp_path: Path) -> None:
         "compile_command:\n- make\ncorrectness_command:\n- ./norm --check\nperformance_command:\n- ./norm\n"
         "task_type: hip2hip\n",
     )
-    written(tmp_path / "hip2hip" / "rmsnorm" / "source" / "norm.hip", MAIN)
+    written(
+        tmp_path / "hip2hip" / "rmsnorm" / "source" / "norm.hip", MAIN.replace("k()", "rms_norm_kernel()")
+    )
     written(tmp_path / "torch2hip" / "gelu" / "config.yaml", "task_type: torch2hip\n")
     (task,) = read_tasks(tmp_path)
     assert (task.name, task.kernels, task.skipped) == ("hip2hip/rmsnorm", ("rms_norm_kernel",), None)
@@ -42,8 +44,41 @@ def test_tasks_of_the_second_schema(tmp_path: Path) -> None:
         "  - {file: src/knn.hip, kind: function, symbol: knn_kernel}\n"
         "evaluation:\n  runner: [python3, scripts/evaluate.py]\n",
     )
+    written(tmp_path / "knn" / "src" / "knn.hip", "__global__ void knn_kernel(float* p) {}\n")
     (task,) = read_tasks(tmp_path)
     assert (task.kernels, task.run, task.skipped) == (("knn_kernel",), "python3 scripts/evaluate.py", None)
+
+
+def test_a_task_that_names_a_function_of_the_host_is_about_any_kernel(tmp_path: Path) -> None:
+    """As the tasks of AgentKernelArena that come from GPU MODE do: `forward` launches the kernels."""
+    config = "target_kernel_functions: [forward, scale]\ncompile_command: make\ncorrectness_command: ./a\n"
+    written(tmp_path / "a" / "config.yaml", config)
+    written(
+        tmp_path / "a" / "hip" / "a.hip",
+        "template <int N>\n__global__ __launch_bounds__(64) void scale() {}\n",
+    )
+    written(tmp_path / "b" / "config.yaml", config)
+    written(tmp_path / "b" / "b.cu", "__global__ void other() {}\nvoid forward() { other<<<1, 1>>>(); }\n")
+    assert [task.kernels for task in read_tasks(tmp_path)] == [("scale",), ()]
+
+
+def test_a_task_that_pytorch_runs_is_skipped_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given two machines: the `python3` of one has a torch, that of the other has none."""
+    config = "target_kernel_functions: [k]\ncompile_command: make\ncorrectness_command: python3 check.py\n"
+    written(tmp_path / "tasks" / "a" / "config.yaml", config)
+    written(tmp_path / "tasks" / "a" / "tools" / "check.py", "import sys\nimport torch.nn as nn\n")
+    written(tmp_path / "tasks" / "b" / "config.yaml", config)
+    written(tmp_path / "tasks" / "b" / "check.py", "import sys  # no import torch\n")
+    for code, skipped in ((0, [False, False]), (1, [True, False])):
+        python = tmp_path / f"bin{code}" / "python3"
+        written(python, f"#!/bin/sh\nexit {code}\n")
+        python.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{python.parent}:/usr/bin:/bin")
+        tasks = read_tasks(tmp_path / "tasks")
+        assert [task.skipped is not None for task in tasks] == skipped
+        assert not skipped[0] or "PyTorch" in (tasks[0].skipped or "")
 
 
 def test_programs_and_what_needs_pytorch(tmp_path: Path) -> None:
