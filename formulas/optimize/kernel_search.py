@@ -127,7 +127,8 @@ def search_kernel(
                 result = _try_launches(work, bench, first, attempts)
                 if result is not None:
                     return result
-            if work.proposer is not None and findings and work.edits("kernel"):
+            # What rules have made faster is a base for the model, also where nothing is found in it any more.
+            if work.proposer is not None and (findings or _again(work, kernel)) and work.edits("kernel"):
                 return _ask_model(work, work.proposer, bench, kernel, attempts)
     except (CannotJudge, *_OF_ONE_FINDING) as reason:
         tried = {a.formula for a in attempts if a.kernel == kernel.name}
@@ -296,7 +297,8 @@ def _ask_model(
     work: Optimizing, proposer: ModelProposer, bench: Bench, kernel: Kernel, attempts: list[Attempt]
 ) -> OptimizeResult | None:
     """The language model's rewrites of one kernel, judged; beliefs and costs stand in the notes."""
-    findings = kernel_findings(work.project, bench.session.profile, kernel, work.run.texts, work.formulas)
+    found = kernel_findings(work.project, bench.session.profile, kernel, work.run.texts, work.formulas)
+    findings = found or (_diagnosis(work, kernel),)
     bench.ahead.reference.begin()  # an answer takes as long, and is proved before it is timed
 
     def confirm(judgement: Judgement) -> Judgement:
@@ -335,5 +337,9 @@ def _ask_model(
         result = verified_result(bench, rewrites.finding(best, findings), best, attempts)
         beliefs = explain_attempt(rewrites.attempt(best))
         return result.model_copy(update={"notes": (*result.notes, *beliefs, account)})
+    if not rewrites.outcome.attempts:
+        why = sentence(f"Not asked: {rewrites.outcome.stopped}")
+        attempts.append(unjudged(findings[0], proposer.model, Outcome.NOT_TRIED, why))
+        return None
     attempts[-1] = attempts[-1].model_copy(update={"notes": (*attempts[-1].notes, account)})
     return None

@@ -121,7 +121,10 @@ def _rounds(
 ) -> OptimizeResult:
     """One round after the other; each begins with the run that the edit before was `accepted` by."""
     begun = time.monotonic()
-    asked = _Round(options, proposer, accepted if options.rounds != 1 and proposer is None else None)
+    further = (
+        options.rounds != 1 and options.rewriter != "llm"
+    )  # the model itself goes on until its target or budget
+    asked = _Round(options, proposer, accepted if further else None)
     try:
         result = _optimize(project, asked, run)
     except Cancelled as cancelled:
@@ -129,7 +132,7 @@ def _rounds(
     rounds: list[OptimizeResult] = [result]
     before: dict[Path, bytes] = {}  # the texts of the files that were edited, the kernel's first
     after: dict[Path, bytes] = {}
-    most = _ALL_ROUNDS if proposer is None and result.measured is None else 1
+    most = _ALL_ROUNDS if further and result.measured is None else 1
     while result.status == "verified" and result.edit is not None:
         file = Path(result.edit.file)
         for part in result.edit.parts:
@@ -145,7 +148,8 @@ def _rounds(
             )
         run.say(f"round {len(rounds) + 1}: going on with the rewrite")
         run = run.replacing_all(after.items())
-        each = _ROUNDS if options.rounds is None else None
+        # The model goes on where the rules find nothing more, so these go on until then.
+        each = _ROUNDS if options.rounds is None and proposer is None else None
         asked = replace(asked, earlier=after_rounds(file, rounds, each))
         try:
             result = _optimize(project, asked, run, accepted.take(after[file]))

@@ -62,7 +62,8 @@ def optimize(  # one parameter per option of the command
         typer.Option(
             min=1,
             help="Rewrite the file again on its new text, so many times in all at most, each time the kernel "
-            "that is expected to save most then. Left out: 3 of each kernel with recipes and modelled times, else 1.",
+            "that is expected to save most then. Left out: with recipes and modelled times 3 of each kernel, with a "
+            "model beside them until neither gains; else 1.",
             show_default=False,
         ),
     ] = None,

@@ -132,6 +132,35 @@ def test_after_the_last_gain_of_a_kernel_the_next_one_is_asked(
     assert whole.edit.applied_to(TEXTS[0]) == TEXTS[2]
 
 
+@pytest.mark.parametrize(("rewriter", "rounds"), [("recipes", 3), ("both", 6), ("llm", 1)])
+def test_a_model_is_asked_about_the_text_that_the_rules_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rewriter: str, rounds: int
+) -> None:
+    """Given rules that gain five times, the round in which they find nothing more is one with the model."""
+    file = tmp_path / "k.hip"
+    file.write_bytes(b"")
+    project = Project(tmp_path, file, (file,), Config(), (), "single")
+    proposer = object()
+    seen: list[tuple[bytes, object, bool]] = []
+
+    def answer(_: Project, order: Any, run: Run, *__: object) -> OptimizeResult:
+        was = run.texts.needed(file)
+        more = order.earlier is None or order.earlier.gained
+        seen.append((was, order.proposer, bool(more)))
+        if not more:
+            return OptimizeResult(status="no_improvement", message="")
+        edit = edit_between(file, was, was + (b"!" if len(was) < 5 else b"?"))
+        status = "verified" if len(was) < 5 or was.endswith(b"!") else "no_improvement"
+        return verified(file, 0, 1.5).model_copy(update={"edit": edit, "status": status})
+
+    monkeypatch.setattr(loop, "_optimize", answer)
+    monkeypatch.setattr(loop, "allow_model", lambda *_, **__: proposer)
+    whole = loop.optimize_project(project, Run(), options=OptimizeOptions(rewriter=rewriter, rounds=None))
+    assert whole.edit is not None
+    assert whole.edit.applied_to(b"") == {3: b"!!!", 6: b"!!!!!?", 1: b"!"}[rounds]
+    assert all((asked is proposer) == (rewriter != "recipes") for _, asked, _ in seen)
+
+
 def test_five_hot_kernels_have_a_first_and_a_second_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

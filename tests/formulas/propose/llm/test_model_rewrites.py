@@ -70,8 +70,8 @@ def belief(metric: str, direction: str = "down") -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def optimized(project: Project, rewriter: str = "llm") -> OptimizeResult:
-    return optimize_project(project, options=OptimizeOptions(rewriter=rewriter, yes_send=True))
+def optimized(project: Project) -> OptimizeResult:
+    return optimize_project(project, options=OptimizeOptions(rewriter="llm", yes_send=True))
 
 
 COLUMN = "lds_column_read"
@@ -192,13 +192,38 @@ def test_without_leave_nothing_is_built_or_sent(
 
 
 @pytest.mark.slow
-def test_the_model_is_asked_only_when_no_recipe_helps(
+def test_a_model_improves_the_text_that_recipes_verified(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
-    server = serve(wire.Reply("no"))
-    result = optimized(project_of(COLUMN, server), "both")
+    """Recipes pad the tile; the model, which sees the padded one, reads each element once for four sums."""
+    server = serve()
+    project = project_of(COLUMN, server)
+    kernel = kernel_of(project, KERNEL)
+    loop = kernel[kernel.rindex("  for (int r = threadIdx.y") :]
+    written = """  for (int r = threadIdx.y * 4; r < kTile; r += kRows * 4) {
+    float seen[kWindow + 3];
+    for (int k = 0; k < kWindow + 3; ++k) seen[k] = tile[threadIdx.x][(r + k) % kTile];
+    const int y = top + threadIdx.x;
+    for (int j = 0; j < 4; ++j) {
+      float sum = 0.0f;
+      for (int k = 0; k < kWindow; ++k) sum += seen[j + k];
+      const int x = left + r + j;
+      if (x < width && y < height) out[x * height + y] = sum / kWindow;
+    }
+  }
+}"""
+    better = kernel.replace(loop, written).replace("tile[kTile][kTile]", "tile[kTile][kTile + 1]")
+    server.then(wire.Reply(wire.said(better, [belief("lds_cycles")])))
+    options = OptimizeOptions(rewriter="both", yes_send=True, rounds=None)
+    result = optimize_project(project, options=options)
     assert result.status == "verified"
-    assert server.requests == []
+    accepted = [a.recipe for a in result.attempts if a.outcome == "accepted"]
+    assert accepted[0] == "pad_lds"
+    assert "llm" in accepted[1:], [(a.recipe, a.reason) for a in result.attempts if a.recipe == "llm"]
+    assert "tile[kTile][kTile]" not in server.requests[0].text
+    assert result.edit is not None
+    assert project.main_source is not None
+    assert b"seen[j + k]" in result.edit.applied_to(project.main_source.read_bytes())
 
 
 def test_a_model_that_fails_is_an_error_alone(
