@@ -70,7 +70,10 @@ def rewritten_functions(
 ) -> Rewritten:
     """The functions that no host code can run, by their names, which both texts have once."""
     texts = (original, *headers)
-    if original == candidate or any(_FOR_THE_HOST.search(text) for text in texts):
+    around = candidate.startswith(original[: kernel.span.start]) and candidate.endswith(
+        original[kernel.span.end :]
+    )
+    if around or any(_FOR_THE_HOST.search(text) for text in texts):
         return Rewritten((), candidate)
     macros = {name.decode() for text in texts for name in _DEFINED.findall(text)}
     before, after = _by_name(original), _by_name(candidate)

@@ -20,7 +20,7 @@ from hipscope.accordo.replay.replay import Replay
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import texts_with_types
-from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.analysis.source.syntax import KernelSyntax, Span
 from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import CodeObject, executes_alike
 from hipscope.emulator.symbolize import demangle
@@ -155,6 +155,12 @@ def _unit(bench: Bench, candidate: Candidate) -> KernelSyntax | None:
     return candidate.function or (bench.kernel if candidate.file is None else None)
 
 
+def _units(bench: Bench, candidate: Candidate) -> list[KernelSyntax]:
+    """All functions that a candidate changes, as the text before it has them; none for loops of another file."""
+    unit = _unit(bench, candidate)
+    return [] if unit is None else [unit, *_changed_functions(bench, candidate)]
+
+
 def _code_reasons(
     bench: Bench, candidate: Candidate, before: CodeObject, after: CodeObject
 ) -> tuple[str, ...]:
@@ -177,10 +183,10 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
 
     Where the original depends on them, or does not compile elsewhere, this cannot be told and counts as None.
     """
-    unit = _unit(bench, candidate)
-    if adds_no_names(bench.edited_text(candidate), candidate.text, unit):
+    unit, text = _unit(bench, candidate), bench.edited_text(candidate)
+    if adds_no_names(text, candidate.text, unit):
         return None
-    start = unit.span.start if unit is not None else 0
+    start = min((u.span.start for u in _units(bench, candidate)), default=0)
 
     def moved(text: bytes) -> CodeObject | None:
         changed = _with(bench, candidate, elsewhere(text, start), run)
@@ -194,7 +200,7 @@ def depends_on_place(bench: Bench, candidate: Candidate, compiled: CodeObject, r
     there = moved(candidate.text)
     if there is None or executes_alike(there.path, compiled.path):
         return None
-    original = moved(bench.edited_text(candidate))
+    original = moved(text)
     if original is None or not executes_alike(original.path, bench.compiled.path):
         return None
     return "Refused: its machine code depends on the file name, the line or the time of its compilation."
@@ -214,8 +220,9 @@ def broken_configuration(bench: Bench, candidate: Candidate, run: Run) -> str | 
 
     One in which the original does not compile either is no configuration of the program.
     """
-    unit, text = _unit(bench, candidate), bench.edited_text(candidate)
-    for macro in configurations(text[unit.span.start : unit.span.end] if unit is not None else text, text):
+    text = bench.edited_text(candidate)
+    spans = [u.span for u in _units(bench, candidate)] or [Span(0, len(text), 1, 1)]
+    for macro in configurations(b"\n".join(text[s.start : s.end] for s in spans), text):
         for defined in (True, False):
             changed = _with(bench, candidate, configured(candidate.text, macro, defined=defined), run)
             failure = _failure_of(bench, changed)
@@ -246,7 +253,7 @@ def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) ->
     verdict = validate(bench.reference, compiled.path, run, exact=candidate.exact, terms=candidate.terms)
     if verdict.equivalent:
         others = others_compiled_differently(
-            bench.compiled, compiled, bench.facts_by_symbol, code=_changes_functions(bench, candidate)
+            bench.compiled, compiled, bench.facts_by_symbol, code=bool(_changed_functions(bench, candidate))
         )
         verdict = _with_all(bench, verdict, others, candidate, compiled, run)
     for source in bench.other_sources(candidate):
@@ -255,11 +262,11 @@ def prove(bench: Bench, candidate: Candidate, compiled: CodeObject, run: Run) ->
     return verdict
 
 
-def _changes_functions(bench: Bench, candidate: Candidate) -> bool:
-    """Whether other kernels may run something else than before: unroll pragmas change no result."""
+def _changed_functions(bench: Bench, candidate: Candidate) -> list[KernelSyntax]:
+    """The functions that other kernels may run as well: an unroll pragma in another one changes no result."""
     if candidate.function is not None or candidate.file is not None:
-        return candidate.function is not None
-    return bool(rewritten_functions(bench.original, candidate.text, bench.kernel, ()).changed)
+        return [candidate.function] if candidate.function is not None else []
+    return [f for f, _ in rewritten_functions(bench.original, candidate.text, bench.kernel, ()).changed]
 
 
 def _with_source(bench: Bench, so_far: Verdict, source: Path, candidate: Candidate, run: Run) -> Verdict:

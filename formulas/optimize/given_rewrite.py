@@ -19,6 +19,7 @@ from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import DIAGNOSE, find_formula
 from hipscope.formulas.detect.sites import finding_at, kernel_site
 from hipscope.formulas.judge.bench import Bench, CannotJudge, find_source, open_bench
+from hipscope.formulas.judge.guard_added_code import rewritten_functions
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
@@ -134,7 +135,9 @@ def _candidate(
         if why := function.fixed or function.host:
             return Judgement(changed, Outcome.REFUSED, f"Refused: `{function.syntax.name}`: {why}.")
         return changed
-    return None
+    # Several functions at once: the guard says which of them may change.
+    several = own and rewritten_functions(bench.original, given.text, bench.kernel, ()).changed
+    return plain if several else None
 
 
 def _judged(
