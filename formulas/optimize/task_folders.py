@@ -20,7 +20,7 @@ import yaml
 
 from hipscope.analysis.config import CONFIG_FILE, Config, LlmConfig, load_config
 from hipscope.analysis.errors import UsageError
-from hipscope.analysis.toolchain.project import Project, resolve_project
+from hipscope.analysis.toolchain.project import Project, command_project, resolve_project
 
 _TASK_FILE = "config.yaml"  # github.com/AMD-AGI/AgentKernelArena, tasks/README.md
 _HIP_TO_HIP = "hip2hip"
@@ -58,7 +58,10 @@ def read_tasks(folder: Path) -> tuple[TaskFolder, ...]:
 def project_of(task: TaskFolder, llm: LlmConfig) -> Project:
     """The program of a task, with these settings of the model. Raises `UsageError`."""
     own = task.target if task.target.is_dir() else task.target.parent
-    config = load_config(own) if (own / CONFIG_FILE).is_file() else Config(build=task.build, run=task.run)
+    if task.build is not None and not (own / CONFIG_FILE).is_file():
+        # In its own folder, also where a hipscope.toml above it has the settings of the model.
+        return command_project(own, Config(build=task.build, run=task.run, llm=llm), None)
+    config = load_config(own) if (own / CONFIG_FILE).is_file() else Config()
     return resolve_project(task.target, (), config.model_copy(update={"llm": llm}))
 
 

@@ -33,7 +33,9 @@ def test_tasks_of_the_first_schema(tmp_path: Path) -> None:
     (task,) = read_tasks(tmp_path)
     assert (task.name, task.kernels, task.skipped) == ("hip2hip/rmsnorm", ("rms_norm_kernel",), None)
     assert (task.build, task.run) == ("make", "./norm --check")
+    written(tmp_path / "hipscope.toml", '[llm]\nmodel = "openai/m"\n')
     project = project_of(task, LlmConfig(model="openai/m"))
+    assert project.root == tmp_path / "hip2hip" / "rmsnorm"
     assert (project.config.build, project.config.llm.model) == ("make", "openai/m")
 
 
