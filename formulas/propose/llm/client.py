@@ -32,6 +32,7 @@ from hipscope.formulas.propose.llm.tokens import estimate_tokens
 _POLL_SECONDS = 0.02
 _STOP_SECONDS = 2.0
 _LONGEST_PAUSE = 20.0
+_BEHIND_END = 40  # characters
 _NEWS_SECONDS = 0.5  # between two signs of progress
 
 FailureKind = Literal[
@@ -155,6 +156,12 @@ class _Ear:
         """What has come of the last step."""
         return "".join(self._pieces)
 
+    @property
+    def completed(self) -> bool:
+        """Whether a small model goes on behind the end of an answer with a kernel, where others stop."""
+        answer, end, behind = self.text.partition("[[ ## completed ## ]]")
+        return bool(end) and "[[ ## kernel ## ]]" in answer and len(behind.strip()) > _BEHIND_END
+
     async def send(self, chunk: Any) -> None:
         """Take one piece. The one with the token counts, which ends a stream, has no choice."""
         if not self.begun:
@@ -169,6 +176,8 @@ class _Ear:
             delta = choice.delta or {}
             content = delta.get("content") or ""
             self._pieces.append(content)
+            if self.completed:
+                self._silence.reschedule(0.0)
             self._news.add(len(content or delta.get("reasoning_content") or ""))
 
 
@@ -268,7 +277,7 @@ class ModelClient:
             assert rewrite is not None
             return Answer(rewrite, usage, seconds, said)
         if not failure.about_the_answer and (kept := _kept(program, ear)) is not None:
-            return Answer(kept, usage, seconds, said, partial=failure.message)
+            return Answer(kept, usage, seconds, said, partial=None if ear.completed else failure.message)
         failure.usage, failure.text = usage, said
         return failure
 

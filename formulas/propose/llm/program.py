@@ -17,6 +17,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from hipscope.formulas.propose.llm.answer_schema import (
     DATA_RULE,
     RULES,
@@ -40,14 +42,15 @@ class EarlierAttempt:
     feedback: str
 
 
-@dataclass(frozen=True)
-class Demonstration:
+class Demonstration(BaseModel):
     """A verified rewrite that shows the model what one looks like: a short report, the plan, and the kernel."""
 
+    model_config = ConfigDict(frozen=True)
+
     report: str
-    diagnosis: str
-    beliefs: tuple[Belief, ...]
-    kernel: str
+    diagnosis: str = ""
+    beliefs: tuple[Belief, ...] = ()
+    kernel: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.system.directories import write_atomically
 from hipscope.formulas.propose.llm import report_sections
-from hipscope.formulas.propose.llm.answer_schema import Belief
 from hipscope.formulas.propose.llm.program import Demonstration, Rewrite
 from hipscope.formulas.propose.llm.prompt import Subject, fenced
 
@@ -42,25 +41,14 @@ class KernelKind(BaseModel):
         return common / whole + _SAME_BOUND * (self.bound == other.bound) if common else 0.0
 
 
-class KeptRewrite(BaseModel):
+class KeptRewrite(Demonstration):
     """One line of the file: a kernel, the rewrite that was proved and timed, and how much faster it was."""
-
-    model_config = ConfigDict(frozen=True)
 
     version: Literal[1] = 1
     name: str
     kind: KernelKind
-    report: str
     original: str
-    diagnosis: str = ""
-    beliefs: tuple[Belief, ...] = ()
-    kernel: str
     speedup: float
-
-    @property
-    def shown(self) -> Demonstration:
-        """As the model sees it."""
-        return Demonstration(self.report, self.diagnosis, self.beliefs, self.kernel)
 
 
 def kind_of(subject: Subject) -> KernelKind:
@@ -126,8 +114,7 @@ def remember(root: Path, rewrite: KeptRewrite) -> None:
 
 def demonstrations_for(root: Path, subject: Subject) -> tuple[Demonstration, ...]:
     """What a project's own verified rewrites show for this kernel."""
-    found = nearest(recall(root), kind_of(subject), besides=kernel_text(subject))
-    return tuple(kept.shown for kept in found)
+    return nearest(recall(root), kind_of(subject), besides=kernel_text(subject))
 
 
 def nearest(

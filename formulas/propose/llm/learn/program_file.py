@@ -14,19 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.system.directories import write_atomically
-from hipscope.formulas.propose.llm.answer_schema import Belief
 from hipscope.formulas.propose.llm.program import Demonstration, ProgramState
-
-
-class ShownRewrite(BaseModel):
-    """A demonstration of one step."""
-
-    model_config = ConfigDict(frozen=True)
-
-    report: str
-    diagnosis: str = ""
-    beliefs: tuple[Belief, ...] = ()
-    kernel: str = ""
 
 
 class Scores(BaseModel):
@@ -49,7 +37,7 @@ class ProgramFile(BaseModel):
     optimizer: str
     steps: Literal["together", "apart"]
     instructions: Mapping[str, str] = Field(default_factory=dict)
-    demonstrations: Mapping[str, tuple[ShownRewrite, ...]] = Field(default_factory=dict)
+    demonstrations: Mapping[str, tuple[Demonstration, ...]] = Field(default_factory=dict)
     trained_on: tuple[str, ...] = ()
     before: Scores
     after: Scores
@@ -57,11 +45,7 @@ class ProgramFile(BaseModel):
     @property
     def state(self) -> ProgramState:
         """What the rewriter takes of it."""
-        shown = {
-            step: tuple(Demonstration(d.report, d.diagnosis, d.beliefs, d.kernel) for d in listed)
-            for step, listed in self.demonstrations.items()
-        }
-        return ProgramState(self.instructions, shown)
+        return ProgramState(self.instructions, self.demonstrations)
 
 
 def read_program(path: Path) -> ProgramFile:

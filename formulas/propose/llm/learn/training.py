@@ -20,9 +20,10 @@ from hipscope.analysis.run import Run
 from hipscope.formulas.propose.llm.answer_schema import UnreadableAnswer, load_dspy
 from hipscope.formulas.propose.llm.attempts import Ruling
 from hipscope.formulas.propose.llm.client import Answer, ModelClient, ModelError
-from hipscope.formulas.propose.llm.learn.program_file import ProgramFile, Scores, ShownRewrite
+from hipscope.formulas.propose.llm.learn.program_file import ProgramFile, Scores
 from hipscope.formulas.propose.llm.model_settings import ModelKey, ModelSettings
 from hipscope.formulas.propose.llm.program import (
+    Demonstration,
     ProgramState,
     Request,
     Rewrite,
@@ -114,7 +115,7 @@ def _compiled(
     key: ModelKey | None,
     run: Run,
     optimizer: Optimizer,
-) -> tuple[Mapping[str, str], Mapping[str, tuple[ShownRewrite, ...]]]:
+) -> tuple[Mapping[str, str], Mapping[str, tuple[Demonstration, ...]]]:
     """The instructions and demonstrations that the optimizer chose, by step."""
     dspy = load_dspy()
     by_name = {task.name: task for task in tasks}
@@ -167,16 +168,16 @@ def _compiled(
 
 def _chosen(
     trained: Any, shown: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, tuple[ShownRewrite, ...]]]:
+) -> tuple[dict[str, str], dict[str, tuple[Demonstration, ...]]]:
     """What differs from the program as it is written; whole reports become short ones."""
     original = dict(rewrite_program("together" if trained.program.together else "apart").named_predictors())
     instructions: dict[str, str] = {}
-    demonstrations: dict[str, tuple[ShownRewrite, ...]] = {}
+    demonstrations: dict[str, tuple[Demonstration, ...]] = {}
     for name, predictor in trained.program.named_predictors():
         if predictor.signature.instructions != original[name].signature.instructions:
             instructions[name] = predictor.signature.instructions
         listed = tuple(
-            ShownRewrite(
+            Demonstration(
                 report=shown.get(demo["report"], demo["report"]),
                 diagnosis=demo.get("diagnosis") or "",
                 beliefs=getattr(demo.get("beliefs"), "root", ()),

@@ -197,6 +197,23 @@ def test_what_is_left_of_the_budget_ends_an_answer_that_keeps_coming(
     assert error.text.startswith("word word")
 
 
+def test_what_a_model_says_behind_its_answer_is_not_waited_for(
+    serve: Serve, wire: ModuleType, client_for: ClientFor
+) -> None:
+    """As Qwen2.5-Coder-1.5B does, which goes on with the prompt until it may say no more."""
+    text = wire.said(KERNEL, [BELIEF])
+    server = serve(
+        wire.Reply(f"{text}\nYour objective:\n" + "You make one HIP kernel faster. " * 400, between=0.02)
+    )
+    started = time.monotonic()
+    answer = answered(client_for(server))
+    assert time.monotonic() - started < 8.0
+    assert (answer.rewrite.kernel, answer.partial) == (KERNEL, None)
+    assert answer.rewrite.beliefs
+    assert answer.text.startswith(text)
+    assert server.requests[0].body["stream"] is True
+
+
 def test_steps_apart_are_three_requests_and_each_reads_the_one_before(
     serve: Serve, wire: ModuleType, client_for: ClientFor
 ) -> None:
@@ -238,7 +255,9 @@ def test_demonstrations_are_shown_as_turns_before_the_request(
     serve: Serve, wire: ModuleType, client_for: ClientFor
 ) -> None:
     server = serve(wire.Reply(wire.said(KERNEL)))
-    shown = Demonstration("another report", "columns collide", (), "__global__ void padded() { }")
+    shown = Demonstration(
+        report="another report", diagnosis="columns collide", kernel="__global__ void padded() { }"
+    )
     client_for(server).ask([Request("a report", demonstrations=(shown,))])
     texts = [m["content"] for m in server.requests[0].body["messages"]]
     assert len(texts) == 4

@@ -30,8 +30,8 @@ def test_a_real_model_is_asked_and_judged(tmp_path: Path, monkeypatch: pytest.Mo
         max_attempts=1,
         max_prompt_tokens=4000,
         max_answer_tokens=1500,
-        timeout_s=1500,
-        max_seconds=1800,
+        timeout_s=3600,
+        max_seconds=7200,
         temperature=0.0,
     )
     options = OptimizeOptions(rewriter="llm", yes_send=True)
