@@ -62,7 +62,7 @@ FormulaName = Literal[
     "doubleDivision",
     "diagnoseOnly",
 ]
-PromptSource = Literal["roofline", "stalls", "counters", "isa"]
+PromptSource = Literal["roofline", "stalls", "counters", "isa", "importance"]
 
 
 class _Section(BaseModel):

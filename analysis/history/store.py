@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -24,6 +26,10 @@ MOST = 2000
 """Entries of a project: profiles and optimizations."""
 LARGEST = 16 << 20
 """Bytes of a project's database."""
+METRIC = "metric."
+"""Before the names of metrics; counters have the names of their tool."""
+MOST_READINGS = 16 << 10
+"""Bytes of the counters of one kernel of one profile."""
 _SECONDS = 5.0  # for git, and for another process that writes
 _AT_ONCE = 20  # entries that go together where the database is too large
 
@@ -57,6 +63,10 @@ class KernelRow:
     occupancy: float | None
     file: str = ""
     """Where it is defined, from the project's folder on."""
+    launch_ns: float | None = None
+    """What a launch took, the mean of those whose counters were recorded."""
+    counters: bytes = b""
+    """Hardware counters and metrics of such a launch; `readings` opens it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,23 @@ class AttemptRow:
     search: str = ""
 
 
-_TYPES = {"float | None": "REAL", "int | None": "INTEGER", "bool": "INTEGER", "str": "TEXT"}
+_TYPES = {"float | None": "REAL", "int | None": "INTEGER", "bool": "INTEGER", "str": "TEXT", "bytes": "BLOB"}
+_EMPTY = {"str": "''", "bytes": "x''"}
+
+
+def packed(readings: Mapping[str, float]) -> bytes:
+    """Numbers by name as few bytes: seven digits of each, compressed; nothing where that is more than MOST_READINGS."""
+    text = json.dumps(
+        {name: float(f"{value:.7g}") for name, value in readings.items()}, separators=(",", ":")
+    )
+    found = zlib.compress(text.encode(), level=9) if readings else b""
+    return found if len(found) <= MOST_READINGS else b""
+
+
+def readings(row: KernelRow) -> dict[str, float]:
+    """The counters and metrics of a kernel; none of rows of older versions."""
+    found: dict[str, float] = json.loads(zlib.decompress(row.counters)) if row.counters else {}
+    return found
 
 
 def add(project: Path, entry: HistoryEntry, rows: Sequence[KernelRow] | Sequence[AttemptRow]) -> bool:
@@ -219,7 +245,10 @@ def _add_columns(database: sqlite3.Connection, kind: type, table: str) -> None:
     known = {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
     for f in fields(kind):
         if f.name not in known:
-            database.execute(f"ALTER TABLE {table} ADD COLUMN {f.name} {_TYPES[str(f.type)]} DEFAULT ''")
+            default = _EMPTY.get(str(f.type), "NULL")
+            database.execute(
+                f"ALTER TABLE {table} ADD COLUMN {f.name} {_TYPES[str(f.type)]} DEFAULT {default}"
+            )
 
 
 def _marks(kind: type) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hipscope.accordo.model.verdict import Mismatch
 from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.history.importance import Importance, importance_of
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project, program_of
@@ -193,7 +194,14 @@ def subject_of(bench: Bench, kernel: Kernel, findings: Sequence[Finding], run: R
         syntax=bench.kernel,
         facts=bench.facts,
         headers=included_headers(run.texts, bench.source, bench.project.root),
+        importance=_importance(bench.project, bench.session.profile, kernel),
     )
+
+
+def _importance(project: Project, profile: Profile, kernel: Kernel) -> Importance | None:
+    if "importance" not in project.config.llm.sources:
+        return None
+    return importance_of(project.directory, kernel.mangled, profile.device.name, profile.provenance.value)
 
 
 def judge_of(
@@ -279,6 +287,7 @@ def render_prompt(project: Project, kernel: str | None = None, run: Run | None =
         syntax=found.syntax,
         facts=recorded_launches(project, session, chosen, found, run),
         headers=included_headers(run.texts, found.file, project.root),
+        importance=_importance(project, session.profile, chosen),
     )
     config = project.config.llm
     prompt = build_prompt(

@@ -14,9 +14,12 @@ from hipscope.server.console.terminal import failures_reported, text_console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas
+
     from hipscope.analysis.history.store import AttemptRow, HistoryEntry, KernelRow
 
 _BAR = 16
+_PAGE = ".html"
 
 Project = Annotated[
     Path, typer.Option("--project", parser=named_path, metavar="DIR", help="The project's folder.")
@@ -51,10 +54,13 @@ def history(
             "--output",
             parser=named_path,
             metavar="FILE",
-            help="Write all rows as a table to this file: .csv or .parquet.",
+            help="Write all rows as a table to this file: .csv or .parquet; .html: a page.",
             show_default=False,
         ),
     ] = None,
+    importance: Annotated[
+        bool, typer.Option("--importance", help="Show which counters explain the time; from eight runs on.")
+    ] = False,
     project: Project = Path(),
 ) -> None:
     """Show the time of a project's kernels by commit: of its profiles, and of saved reports that are added."""
@@ -62,12 +68,19 @@ def history(
         from hipscope.analysis.history import store
 
         project = store.project_of(project, project)
+        if importance:
+            from hipscope.analysis.history.importance import check_importance_tools
+
+            check_importance_tools()
         if output is not None:
-            _check_table(output, reports or ())
+            _check_output(output, reports or ())
         for report in reports or ():
             _add(project, report)
         if output is not None:
-            _write_table(project, kernel, output)
+            _write(_frame(project, kernel), output)
+            return
+        if importance:
+            _draw_importance(project, kernel)
             return
         rows = [(e, r) for e, r in store.kernel_rows(project) if _is(kernel, r.kernel, r.mangled)]
         if rows:
@@ -91,27 +104,68 @@ def attempts(kernel: KernelOption = None, project: Project = Path()) -> None:
             sys.stdout.write(f"nothing was tried in {project} yet: hipscope optimize PROGRAM\n")
 
 
-def _check_table(path: Path, inputs: Sequence[Path]) -> None:
-    from hipscope.analysis.history.frames import check_table_form
+def _check_output(path: Path, inputs: Sequence[Path]) -> None:
+    """Raises UsageError or MissingTool for a file that could not be written in the end."""
+    from hipscope.server.console.options import Format
+    from hipscope.server.console.results import check_format
+    from hipscope.server.console.tables import check_table
     from hipscope.server.console.terminal import check_output
 
-    check_table_form(path)
-    check_output(path, inputs)
+    if path.suffix == _PAGE:
+        check_format(Format.HTML)
+        check_output(path, inputs)
+    else:
+        check_table(path, inputs, "history")
 
 
-def _write_table(project: Path, kernel: str | None, path: Path) -> None:
+def _write(found: pandas.DataFrame, path: Path) -> None:
     """All columns of the rows, as a file. Raises CannotWrite."""
-    from hipscope.analysis.errors import CannotWrite
-    from hipscope.analysis.history.frames import frame, table
+    from hipscope.server.console.history_rows import write_history_page
+    from hipscope.server.console.tables import write_table
+
+    if path.suffix == _PAGE:
+        write_history_page(found, path)
+    else:
+        write_table(found, path)
+
+
+def _frame(project: Path, kernel: str | None) -> pandas.DataFrame:
+    """The history's frame, or its rows of one kernel."""
+    from hipscope.analysis.history.frames import frame
 
     found = frame(project)
-    if kernel is not None:
-        wanted = [_is(kernel, *names) for names in zip(found["kernel"], found["mangled"], strict=True)]
-        found = found[wanted]
-    try:
-        path.write_bytes(table(found, path.suffix))
-    except OSError as error:
-        raise CannotWrite(f"cannot write to {path}: {error.strerror}") from error
+    names = zip(found["kernel"], found["mangled"], strict=True)
+    return found if kernel is None else found[[_is(kernel, *pair) for pair in names]]
+
+
+def _draw_importance(project: Path, kernel: str | None) -> None:
+    """The counters that explain each kernel's time, or why none is named."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from hipscope.analysis.history.importance import importance
+    from hipscope.server.render.words import bar, percent, plural, three
+
+    console = text_console(sys.stdout, None)
+    answers = importance(_frame(project, kernel))
+    if not answers:
+        sys.stdout.write(f"no profile of {project} has counters of {kernel or 'a kernel'}\n")
+    for one in answers:
+        console.print(
+            Text(f"{one.kernel}  {one.provenance}, {one.device}, {plural(one.runs, 'run', 'runs')}", "bold")
+        )
+        console.print(Text(one.words))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for name in ("counter", "importance", "", "moves with time", "from", "to", "what it is"):
+            table.add_column(name, justify="right" if name in ("moves with time", "from", "to") else "left")
+        for own in one.counters:
+            also = f"; as {len(own.alike)} others do" if own.alike else ""
+            cells = (own.name, percent(own.importance), bar(own.importance, _BAR), f"{own.correlation:+.2f}")
+            what = f"{own.meaning or 'counter'}{f' ({own.unit})' if own.unit else ''}{also}"
+            table.add_row(*map(Text, (*cells, three(own.lowest), three(own.highest), what)))
+        if one.counters:
+            console.print(table)
+        console.print()
 
 
 def _is(wanted: str | None, name: str, mangled: str) -> bool:

@@ -13,6 +13,8 @@ from hipscope.server.console.options import Format
 from hipscope.server.console.terminal import printable, say
 
 if TYPE_CHECKING:
+    import pandas
+
     from hipscope.server.reports.schema.optimize import Optimization
     from hipscope.server.reports.schema.profile import Report
 
@@ -42,3 +44,11 @@ def lost_before(target: Path) -> dict[str, str]:
         return store.lost_searches(store.project_of(target)) if keeps_history(target) else {}
     except (HipscopeError, OSError):
         return {}
+
+
+def write_history_page(found: pandas.DataFrame, path: Path) -> None:
+    """The page of a history's frame. Raises CannotWrite."""
+    from hipscope.server.console.tables import write_bytes
+    from hipscope.server.pages.history import history_page
+
+    write_bytes(history_page(found).encode(), path)

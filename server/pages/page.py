@@ -45,11 +45,15 @@ def render_page(report: object, texts: SourceTexts, code: Mapping[str, IsaReport
     """The whole page; `code` has the machine code of a profile's kernels by mangled name. Raises MissingTool."""
     check_page_tools()
     if isinstance(report, CompareReport):
-        return _environment().get_template("compare.html").render(compare_view(report))
+        return filled("compare.html", compare_view(report))
     if isinstance(report, Optimization):
-        return _environment().get_template("rewrites.html").render(optimize_view(report))
-    programs = _programs(report, texts, code or {})
-    return _environment().get_template(_template(report)).render({"programs": programs})
+        return filled("rewrites.html", optimize_view(report))
+    return filled(_template(report), {"programs": _programs(report, texts, code or {})})
+
+
+def filled(template: str, view: Mapping[str, Any]) -> str:
+    """The page of a template with these values."""
+    return _environment().get_template(template).render(view)
 
 
 def _template(report: object) -> str:

@@ -8,19 +8,24 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hipscope.analysis.counters.metrics import metrics_of
 from hipscope.analysis.history.store import (
+    METRIC,
     AttemptRow,
     HistoryEntry,
     KernelRow,
     add,
     commit_of,
+    packed,
     project_of,
 )
+from hipscope.analysis.ingest.formats.counter_kinds import kind_of
+from hipscope.analysis.profile import Device
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.toolchain.project import resolve_config
 from hipscope.server.reports.schema.fields import to_json
 from hipscope.server.reports.schema.optimize import Optimization
-from hipscope.server.reports.schema.profile import Report
+from hipscope.server.reports.schema.profile import Kernel, Report
 
 
 def keep_report(target: Path, report: object, saved: Path | None, here: Path | None = None) -> None:
@@ -55,6 +60,7 @@ def history_rows(
     where = "" if path is None else str(path.resolve())
     if isinstance(report, Report):
         inputs = hashlib.sha256(json.dumps(to_json(report.inputs), sort_keys=True).encode()).hexdigest()
+        device = Device.model_validate(to_json(report.device))
         entry = HistoryEntry(when, *commit, report.device.name, report.provenance, inputs, where)
         return entry, [
             KernelRow(
@@ -69,6 +75,8 @@ def history_rows(
                 spills=k.resources.vgpr_spills,
                 occupancy=k.occupancy.theoretical if k.occupancy is not None else None,
                 file=_named_from(project, k.file or ""),
+                launch_ns=k.roofline.time_ns / k.profiled if k.profiled else None,
+                counters=packed(_of_a_launch(k, device)),
             )
             for k in report.kernels
         ]
@@ -82,6 +90,19 @@ def history_rows(
             if a.outcome != "tried_before"
         ]
     return None
+
+
+def _of_a_launch(kernel: Kernel, device: Device) -> dict[str, float]:
+    """The counters and metrics of one launch, the mean of those that were recorded."""
+    if not kernel.profiled:
+        return {}
+    counters = {
+        name: value if kind_of(name) == "ratio" else value / kernel.profiled
+        for name, value in kernel.counters.items()
+    }
+    found = metrics_of(counters, kernel.roofline.time_ns / kernel.profiled, 1, device)
+    metrics = {f"{METRIC}{m.metric.key}": m.value for m in found if m.value is not None}
+    return {**counters, **metrics}
 
 
 def _named_from(project: Path, file: str) -> str:

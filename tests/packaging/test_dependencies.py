@@ -17,8 +17,8 @@ CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
 FOR_USERS = ("llm", "agent", "report", "history", "scale")
 FOLDERS = ("server", "analysis", "formulas", "accordo", "emulator")
 # Loaded by name, and only where a model is asked; litellm is what dspy asks through where the settings say so. The same
-# of sweeps: pandas writes Parquet with pyarrow, distributed makes its keys with cryptography.
-USED_BY_NAME = {"dspy", "litellm", "distributed", "pyarrow", "cryptography"}
+# of sweeps: pandas writes Parquet with pyarrow, distributed makes its keys with cryptography and its page with bokeh.
+USED_BY_NAME = {"dspy", "litellm", "distributed", "dask-jobqueue", "bokeh", "pyarrow", "cryptography"}
 
 
 def names(requirements: list[str]) -> set[str]:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, get_args
 from urllib.parse import urlsplit
 
 from hipscope.analysis.config import LlmConfig, PromptSource
@@ -50,7 +50,7 @@ class ModelSettings:
     stream: bool = True
     steps: Literal["together", "apart"] = "together"
     learn: bool = False
-    sources: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa")
+    sources: tuple[PromptSource, ...] = get_args(PromptSource)
     max_prompt_tokens: int = 12_000
     max_answer_tokens: int | None = None
     temperature: float | None = None

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 from hipscope.analysis.config import PromptSource
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.history.importance import Importance
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Finding
@@ -26,7 +28,7 @@ from hipscope.formulas.propose.llm.tokens import estimate_tokens
 FORM_TOKENS = 420
 """What the request holds beside the rules and the report: names, markers and the JSON schema of the beliefs."""
 
-ALL_SOURCES: tuple[PromptSource, ...] = ("roofline", "stalls", "counters", "isa")
+ALL_SOURCES: tuple[PromptSource, ...] = get_args(PromptSource)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Subject:
     """What the report is about. `source` is the file as it was profiled; `headers` are the project's, by name.
 
     `demonstrations` are rewrites of other kernels: they stand before the report, where there is no attempt to mend.
+    `importance` is what the project's history says of the kernel, None where it does not.
     """
 
     profile: Profile
@@ -45,6 +48,7 @@ class Subject:
     facts: LaunchFacts
     headers: Mapping[str, bytes] = field(default_factory=dict)
     demonstrations: tuple[Demonstration, ...] = ()
+    importance: Importance | None = None
 
 
 @dataclass(frozen=True)
@@ -107,8 +111,8 @@ def fenced(text: str, language: str = "cpp") -> str:
 
 _EXPECTED = re.compile(r"[ \t]*// hipscope: expect \w+")  # of examples: it would tell the model what to find
 _ORDER = (
-    "device", "kernel", "findings", "hardware", "roofline", "stalls", "memory", "isa", "counters", "metrics",
-    "launches", "declarations", "source",
+    "device", "kernel", "findings", "hardware", "roofline", "stalls", "memory", "isa", "counters", "importance",
+    "metrics", "launches", "declarations", "source",
 )  # fmt: skip
 
 
@@ -132,6 +136,8 @@ def _sections(subject: Subject, sources: Sequence[PromptSource]) -> tuple[list[S
         found.append(report_sections.isa(kernel))
     if "counters" in sources:
         found.append(report_sections.counters(kernel))
+    if "importance" in sources and subject.importance is not None:
+        found.append(report_sections.importance(subject.importance))
     found.append(report_sections.declarations(subject.source, subject.syntax, subject.headers, fenced))
     return [s for s in found if s.required], [s for s in found if not s.required and s.rows]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from hipscope.analysis.history.importance import Importance
 from hipscope.analysis.metrics.line_costs import line_costs, user_frame
 from hipscope.analysis.metrics.memory_patterns import (
     coalescing,
@@ -290,6 +291,22 @@ def counters(measured: Kernel) -> Section:
         "Sums over the profiled launches, as `beginning: rest value` or `value: names`; the others are 0."
     )
     return Section("counters", "Counters", tuple(listed), legend)
+
+
+def importance(found: Importance) -> Section:
+    """The counters that explained the kernel's time in earlier runs."""
+    rows = [
+        f"{one.name}: {_percent(one.importance)}, rank correlation with the time {one.correlation:+.2f}, "
+        f"{short(one.lowest)} to {short(one.highest)}{f' {one.unit}' if one.unit else ''}"
+        + (f" ({one.meaning})" if one.meaning else "")
+        for one in found.counters
+    ]
+    legend = (
+        f"Over {found.runs} earlier runs of this kernel; {found.words}. Each with what is lost without it."
+    )
+    return Section(
+        "importance", "Counters that explain its time", tuple(map(Row, range(len(rows)), rows)), legend
+    )
 
 
 def metrics(measured: Kernel, device: Device) -> Section:

@@ -144,3 +144,55 @@ def test_a_parquet_file_without_its_packages_names_their_extra(cli: Cli) -> None
     assert missing.code == 3
     assert "the extra `history`" in missing.stderr
     assert "pyarrow" in missing.stderr
+
+
+def add_runs(cli: Cli, data: dict[str, Any], number: int, state: dict[str, str]) -> None:
+    """Saved profiles whose first kernel takes longer with each cache miss; nothing else of them differs."""
+    paths = []
+    for run in range(number):
+        one = copy.deepcopy(data)
+        kernel = one["kernels"][0]
+        misses = 1000.0 * (run * run + 1)
+        kernel["counters"] = {**kernel["counters"], "TCC_MISS_sum": misses, "GRBM_GUI_ACTIVE": 5000 + misses}
+        kernel["roofline"]["time_ns"] = kernel["time_ns"] = 5000 + 2 * misses
+        cli.write(json.dumps(one), f"{run}.json")
+        os.utime(cli.folder / f"{run}.json", (2_000_000_000 + run, 2_000_000_000 + run))
+        paths += ["--add", f"{run}.json"]
+    assert cli("history", *paths, **state).code == 0
+
+
+def test_the_counters_that_explain_a_kernels_time_are_named(cli: Cli, report_data: dict[str, Any]) -> None:
+    state = {"XDG_STATE_HOME": str(cli.folder / "state")}
+    assert "no profile of" in cli("history", "--importance", **state).stdout
+    add_runs(cli, report_data, 7, state)
+    assert "from 8 on" in cli("history", "transpose", "--importance", **state).stdout
+    add_runs(cli, report_data, 12, state)
+    shown = cli("history", "transpose", "--importance", **state)
+    assert shown.code == 0
+    first = next(line for line in shown.stdout.splitlines() if "+1.00" in line)
+    assert first.startswith(("TCC_MISS_sum", "metric.l2_hit"))
+    assert "GRBM" not in shown.stdout
+    assert "copy" not in shown.stdout
+    assert cli("history", "-o", "all.html", **state).code == 0
+    page = (cli.folder / "all.html").read_text()
+    assert first.split()[0] in page
+    assert page.count("<rect") == 24
+    assert cli("history", "transpose", "-o", "all.csv", **state).code == 0
+    with (cli.folder / "all.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["TCC_MISS_sum"]) * 2 + 2500 for row in rows] == [
+        float(row["launch_ns"]) for row in rows
+    ]
+
+
+def test_importance_without_its_packages_names_their_extra(cli: Cli) -> None:
+    hidden = "lambda name, *more: None if name == 'sklearn' else found(name, *more)"
+    cli.write(
+        f"import importlib.util\nfound = importlib.util.find_spec\nimportlib.util.find_spec = {hidden}\n",
+        "sitecustomize.py",
+    )
+    missing = cli(
+        "history", "--importance", PYTHONPATH=f"{cli.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
+    assert missing.code == 3
+    assert "the extra `history`" in missing.stderr

@@ -17,6 +17,7 @@ import pytest
 from hipscope.analysis.config import FormulaName
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.history.importance import Explaining, Importance
 from hipscope.formulas.propose.llm.hardware_notes import HARDWARE_NOTES
 from hipscope.formulas.propose.llm.metrics import kernel_metrics
 from hipscope.formulas.propose.llm.prompt import ALL_SOURCES, build_prompt, fenced
@@ -57,6 +58,22 @@ def test_each_source_can_be_left_out(given: ModuleType, source: str, heading: st
     assert heading in build_prompt(given.subject()).report
     others = [s for s in ALL_SOURCES if s != source]
     assert heading not in build_prompt(given.subject(), sources=others).report
+
+
+def test_what_the_history_says_of_its_counters_is_in_it(given: ModuleType) -> None:
+    heading = "# Counters that explain its time"
+    subject = given.subject()
+    assert heading not in build_prompt(subject).report
+    one = Explaining("metric.l2_hit", "L2 hit rate", "%", -0.93, 0.62, 11.0, 88.0, ("TCC_MISS_sum",))
+    known = replace(
+        subject, importance=Importance("turn", "turn", "mi300x", "modelled", 12, (one,), 0.9, None)
+    )
+    report = build_prompt(known).report
+    section = report.split(heading)[1].split("\n# ")[0]
+    assert "Over 12 earlier runs of this kernel; these foretell 90% of the differences" in section
+    assert "metric.l2_hit: 62 %, rank correlation with the time -0.93, 11 to 88 % (L2 hit rate)" in section
+    others = [s for s in ALL_SOURCES if s != "importance"]
+    assert heading not in build_prompt(known, sources=others).report
 
 
 def test_without_any_source_findings_launches_and_text_remain(given: ModuleType) -> None:
