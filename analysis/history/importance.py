@@ -128,8 +128,9 @@ def _of_kernel(rows: pandas.DataFrame) -> Importance:
         explained: float | None = None,
         silent: str | None = None,
     ) -> Importance:
-        names = (str(first[name]) for name in ("kernel", "mangled", "device", "provenance"))
-        return Importance(*names, runs, counters, explained, silent)
+        kernel, mangled = str(first["kernel"]), str(first["mangled"])
+        device, provenance = str(first["device"]), str(first["provenance"])
+        return Importance(kernel, mangled, device, provenance, runs, counters, explained, silent)
 
     names = [name for name in rows.columns if _may_explain(str(name))]
     known = rows[["launch_ns", *names]].astype(float)
