@@ -6,10 +6,10 @@ imported on this path: what computes runs in child processes.
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 import sys
 
+from hipscope.analysis.system.python_packages import hipscope_version
 from hipscope.server.features import (
     code_action,
     code_lens,
@@ -51,7 +51,7 @@ FEATURES = (
 
 def create_server() -> HipServer:
     """A server with all features registered."""
-    server = HipServer(version())
+    server = HipServer(hipscope_version())
     for feature in FEATURES:
         feature.register(server)
     return server
@@ -67,11 +67,3 @@ def serve(tcp: tuple[str, int] | None = None) -> None:
     else:
         sys.stderr.write(f"hipscope lsp: waiting for a client on {tcp[0]}:{tcp[1]}\n")
         server.start_tcp(*tcp)
-
-
-def version() -> str:
-    """The installed version of hipscope; `0` when it runs from a folder that was not installed."""
-    try:
-        return importlib.metadata.version("hipscope")
-    except importlib.metadata.PackageNotFoundError:
-        return "0"

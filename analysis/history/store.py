@@ -154,7 +154,7 @@ def project_of(target: Path, here: Path | None = None) -> Path:
     """
     real = Path(os.path.realpath(target))
     folder = real if real.is_dir() else real.parent
-    top = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    top = _repository(folder)
     holder = top or place_of(real, "hipscope.toml").holder
     here = (here or Path.cwd()).resolve()
     return holder or (here if folder.is_relative_to(here) else folder)
@@ -162,6 +162,8 @@ def project_of(target: Path, here: Path | None = None) -> Path:
 
 def commit_of(folder: Path) -> tuple[str, bool]:
     """The commit that a folder's repository is at, and whether files differ from it; "" without a repository."""
+    if _repository(folder.resolve()) is None:  # no git is started for nothing
+        return "", False
     try:
         head = run_process(["git", "rev-parse", "--short=12", "HEAD"], timeout=_SECONDS, cwd=folder)
         if head.returncode != 0:
@@ -171,6 +173,11 @@ def commit_of(folder: Path) -> tuple[str, bool]:
     except HipscopeError:
         return "", False
     return head.stdout.decode("ascii", "replace").strip(), bool(state.stdout.strip())
+
+
+def _repository(folder: Path) -> Path | None:
+    """The top of the repository that a folder lies in."""
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 _TABLES: Mapping[type, str] = {KernelRow: "kernels", AttemptRow: "attempts"}

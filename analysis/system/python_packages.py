@@ -1,4 +1,4 @@
-"""Python packages that hipscope can do without.
+"""hipscope as an installed Python package: its version, and the packages that it can do without.
 
 Takes the name of one of hipscope's extras, gives the command that installs what belongs to it. Starts nothing.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, requires, version
 
 
 def install_extra(extra: str) -> str:
@@ -23,3 +23,11 @@ def install_extra(extra: str) -> str:
     belongs = re.compile(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]")
     names = [line.partition(";")[0].strip() for line in wanted if belongs.search(line)]
     return shlex.join([sys.executable, "-m", "pip", "install", *names])
+
+
+def hipscope_version() -> str:
+    """The installed version of hipscope; `0` when it runs from a folder that was not installed."""
+    try:
+        return version("hipscope")
+    except PackageNotFoundError:
+        return "0"

@@ -78,9 +78,9 @@ def options(
 @app.command()
 def version() -> None:
     """Print the version."""
-    from hipscope.server.app import version as installed
+    from hipscope.analysis.system.python_packages import hipscope_version
 
-    sys.stdout.write(f"hipscope {installed()}\n")
+    sys.stdout.write(f"hipscope {hipscope_version()}\n")
 
 
 def main() -> None:

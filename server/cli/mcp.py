@@ -50,8 +50,7 @@ def mcp(
     """Serve coding agents over MCP: profiles, and the judgement of their rewrites."""
     with failures_reported():
         from hipscope.analysis.errors import MissingTool
-        from hipscope.analysis.system.python_packages import install_extra
-        from hipscope.server.app import version
+        from hipscope.analysis.system.python_packages import hipscope_version, install_extra
 
         try:
             from hipscope.server.agents.serve import make_server
@@ -61,7 +60,7 @@ def mcp(
             raise MissingTool(
                 "hipscope mcp needs the packages of the extra `agent`", install_extra("agent")
             ) from None
-        server = make_server(root or [Path.cwd()], version())
+        server = make_server(root or [Path.cwd()], hipscope_version())
         try:
             if http is None:
                 server.run("stdio")

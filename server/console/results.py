@@ -7,7 +7,6 @@ text with its colours.
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import io
 import re
 import sys
@@ -84,6 +83,7 @@ def _exchanged(report: object, format: Format, texts: SourceTexts | None, root: 
     """The report in a format of other tools. Raises UsageError for a report that has none."""
     from hipscope.analysis.errors import UsageError
     from hipscope.analysis.source.texts import SourceTexts as Texts
+    from hipscope.analysis.system.python_packages import hipscope_version
     from hipscope.server.exchange.code_quality import render_code_quality
     from hipscope.server.exchange.junit import render_junit
     from hipscope.server.exchange.sarif import has_sarif, render_sarif
@@ -94,8 +94,7 @@ def _exchanged(report: object, format: Format, texts: SourceTexts | None, root: 
         return render_junit(report)
     if format is not Format.JUNIT and has_sarif(report):
         render = render_sarif if format is Format.SARIF else render_code_quality
-        version = importlib.metadata.version("hipscope")
-        return render(report, texts or Texts(), version, root.folder, root.named)
+        return render(report, texts or Texts(), hipscope_version(), root.folder, root.named)
     raise UsageError(
         f"this report has no {format.value} form",
         "sarif and codequality: profiles, checks and rewrites; junit: comparisons",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import Encoding, byte_range, digest
+from hipscope.server.edit.line_map import digest
+from hipscope.server.edit.positions import Encoding, byte_range
 from hipscope.server.reports.schema.optimize import Edit, EditPart
 
 _BOM = "\ufeff"

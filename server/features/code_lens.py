@@ -9,7 +9,8 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import Encoding, name_range, split_lines
+from hipscope.server.edit.line_map import split_lines
+from hipscope.server.edit.positions import Encoding, name_range
 from hipscope.server.features.commands import BENCH, OPTIMIZE, PROFILE
 from hipscope.server.history.baseline import Baseline
 from hipscope.server.render.explain import bound_words

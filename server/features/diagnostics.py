@@ -12,14 +12,8 @@ from pathlib import Path
 from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
-from hipscope.server.edit.positions import (
-    Encoding,
-    code_range,
-    name_range,
-    span_range,
-    split_lines,
-    word_range,
-)
+from hipscope.server.edit.line_map import split_lines
+from hipscope.server.edit.positions import Encoding, code_range, name_range, span_range, word_range
 from hipscope.server.features.settings_file.document import diagnose, is_settings
 from hipscope.server.render.explain import instances_sentence
 from hipscope.server.render.formula_pages import formula_page

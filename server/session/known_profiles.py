@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from hipscope.analysis.benches.comments import has_benches
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.places import place_of
-from hipscope.server.edit.positions import LineMap, digest, split_lines
+from hipscope.server.edit.line_map import LineMap, digest, split_lines
 from hipscope.server.history.baseline import Baseline
 from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report

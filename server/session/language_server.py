@@ -20,7 +20,8 @@ from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
 from hipscope.analysis.system.file_digests import file_digest
-from hipscope.server.edit.positions import Encoding, digest
+from hipscope.server.edit.line_map import digest
+from hipscope.server.edit.positions import Encoding
 from hipscope.server.edit.workspace_edit import EditSide
 from hipscope.server.history.baseline import Baseline
 from hipscope.server.jobs.jobs import Jobs, Spare

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import tomllib
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.system.python_packages import hipscope_version
 
 _MOST_TASKS = 100_000
 
@@ -49,8 +49,7 @@ class SweepTask:
     @property
     def key(self) -> str:
         """Its name: the same for the same task and version. What it reads is checked where the result is kept."""
-        version = importlib.metadata.version("hipscope")
-        return sha256(dumps([version, asdict(self)], sort_keys=True).encode()).hexdigest()[:32]
+        return sha256(dumps([hipscope_version(), asdict(self)], sort_keys=True).encode()).hexdigest()[:32]
 
 
 def read_tasks(file: Path) -> list[SweepTask]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import split_lines
+from hipscope.server.edit.line_map import split_lines
 from hipscope.server.session.language_server import HipServer, path_of
 
 NAME = "hipscope.toml"

@@ -10,7 +10,8 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import name_range, split_lines
+from hipscope.server.edit.line_map import split_lines
+from hipscope.server.edit.positions import name_range
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
 from hipscope.server.reports.schema.profile import Kernel

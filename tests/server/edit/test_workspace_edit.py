@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from lsprotocol import types as lsp
 
-from hipscope.server.edit.positions import digest
+from hipscope.server.edit.line_map import digest
 from hipscope.server.edit.workspace_edit import DocumentText, EditSide, StaleEdit, workspace_edit
 from hipscope.server.reports.schema.optimize import Edit, EditPart
 
