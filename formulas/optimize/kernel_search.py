@@ -128,7 +128,9 @@ def search_kernel(
                 if result is not None:
                     return result
             # What rules have made faster is a base for the model, also where nothing is found in it any more.
-            if work.proposer is not None and (findings or _again(work, kernel)) and work.edits("kernel"):
+            # So is a kernel that was asked for by name.
+            wanted = findings or _again(work, kernel) or work.options.kernel is not None
+            if work.proposer is not None and wanted and work.edits("kernel"):
                 return _ask_model(work, work.proposer, bench, kernel, attempts)
     except (CannotJudge, *_OF_ONE_FINDING) as reason:
         tried = {a.formula for a in attempts if a.kernel == kernel.name}

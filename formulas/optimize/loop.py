@@ -421,7 +421,8 @@ def _hot_kernels(work: Optimizing, findings: Sequence[Finding]) -> Iterator[tupl
 
     Of a template its longest instance, if all of them together take it.
     """
-    if not work.tells_compiler or work.options.formula != "auto":
+    by_name = work.proposer is not None and work.options.kernel is not None
+    if not (work.tells_compiler or by_name) or work.options.formula != "auto":
         return
     kernels = work.profile.kernels
     named = {k.mangled for k in _named(work.profile, work.options.kernel)}

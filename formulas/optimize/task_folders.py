@@ -60,7 +60,7 @@ def project_of(task: TaskFolder, llm: LlmConfig) -> Project:
     own = task.target if task.target.is_dir() else task.target.parent
     if task.build is not None and not (own / CONFIG_FILE).is_file():
         # In its own folder, also where a hipscope.toml above it has the settings of the model.
-        return command_project(own, Config(build=task.build, run=task.run, llm=llm), None)
+        return command_project(own.resolve(), Config(build=task.build, run=task.run, llm=llm), None)
     config = load_config(own) if (own / CONFIG_FILE).is_file() else Config()
     return resolve_project(task.target, (), config.model_copy(update={"llm": llm}))
 

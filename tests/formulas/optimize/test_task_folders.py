@@ -18,7 +18,7 @@ def written(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def test_tasks_of_the_first_schema(tmp_path: Path) -> None:
+def test_tasks_of_the_first_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As AgentKernelArena's tasks/README.md defines it."""
     written(
         tmp_path / "hip2hip" / "rmsnorm" / "config.yaml",
@@ -30,7 +30,8 @@ def test_tasks_of_the_first_schema(tmp_path: Path) -> None:
         tmp_path / "hip2hip" / "rmsnorm" / "source" / "norm.hip", MAIN.replace("k()", "rms_norm_kernel()")
     )
     written(tmp_path / "torch2hip" / "gelu" / "config.yaml", "task_type: torch2hip\n")
-    (task,) = read_tasks(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (task,) = read_tasks(Path())
     assert (task.name, task.kernels, task.skipped) == ("hip2hip/rmsnorm", ("rms_norm_kernel",), None)
     assert (task.build, task.run) == ("make", "./norm --check")
     written(tmp_path / "hipscope.toml", '[llm]\nmodel = "openai/m"\n')

@@ -226,6 +226,18 @@ def test_a_model_improves_the_text_that_recipes_verified(
     assert b"seen[j + k]" in result.edit.applied_to(project.main_source.read_bytes())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("kernel", "asked"), [("vector_add", 1), (None, 0)])
+def test_a_kernel_without_a_finding_is_asked_about_by_its_name(
+    serve: Serve, wire: ModuleType, project_of: Callable[..., Project], kernel: str | None, asked: int
+) -> None:
+    """As the tasks of AgentKernelArena name theirs."""
+    server = serve(wire.Reply("no"))
+    options = OptimizeOptions(rewriter="llm", yes_send=True, kernel=kernel)
+    result = optimize_project(project_of("vector_add", server), options=options)
+    assert (result.status, len(server.requests)) == ("nothing_to_do", asked)
+
+
 def test_a_model_that_fails_is_an_error_alone(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project]
 ) -> None:
