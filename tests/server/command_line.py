@@ -45,7 +45,7 @@ class Cli:
             name: value,
             "TMPDIR": str(self.scratch),
             "XDG_CACHE_HOME": str(cache),
-            "XDG_STATE_HOME": str(cache / "state"),
+            "XDG_STATE_HOME": str(folder.with_name(f"{folder.name}-state")),
         }
 
     def start(self, *arguments: str, **changes: str) -> subprocess.Popen[str]:
@@ -91,10 +91,12 @@ class Cli:
         assert list(self.scratch.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def builds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache of builds for all tests of a module."""
-    return tmp_path_factory.mktemp("cache")
+    """One cache of builds for all tests of a run, as a user has one: the headers are precompiled once."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    return shared / "builds"
 
 
 @pytest.fixture
