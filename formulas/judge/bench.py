@@ -141,7 +141,7 @@ class Bench:
     `other_files` are those of the project that it runs code of, beside `source`.
     `timed_later`: a GPU decides about time, so the model only says in which order candidates are tried.
     `lost_gains` are those that the program did not show so far, `times_at` those of the longest launch as it is with
-    other constants of the model.
+    other constants of the model. `passed_over` are titles of candidates than which the user wants another.
     """
 
     project: Project
@@ -163,6 +163,7 @@ class Bench:
     functions: tuple[CalledFunction, ...] = ()
     other_files: tuple[Path, ...] = ()
     lost_gains: LostGains = field(default_factory=LostGains)
+    passed_over: frozenset[str] = frozenset()
     times_at: TimesAt = field(default_factory=dict)
 
     def edited_text(self, candidate: Candidate) -> bytes:

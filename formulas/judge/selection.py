@@ -49,6 +49,7 @@ _COMPILED, TIMED, PROVED, IN_PROGRAM = (
     "it was proved",
     "the whole program had run with it",
 )
+PASSED_OVER = "Passed over: another candidate was asked for."
 _LOOK_SECONDS = 0.05
 _LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may make, summed up
 
@@ -260,6 +261,10 @@ def prove_in_order(
         if quick.after is not None and (why := bench.lost_gains.against(quick.after)) is not None:
             _give_up(one, proofs, rehearsals)
             yield replace(quick, stage=Outcome.NOT_FASTER, reason=why)
+            continue
+        if one.candidate.title in bench.passed_over:
+            _give_up(one, proofs, rehearsals)
+            yield replace(quick, stage=Outcome.TRIED_BEFORE, reason=PASSED_OVER)
             continue
         try:
             judgement = _proved(bench, quick, one, proofs, rehearsals)

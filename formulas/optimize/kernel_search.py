@@ -26,6 +26,7 @@ from hipscope.formulas.judge.judge import Judgement, over_program
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import (
     IN_PROGRAM,
+    PASSED_OVER,
     ask_recipes,
     contest,
     unasked_candidates,
@@ -88,6 +89,7 @@ def search_kernel(
     later = work.hardware is not None
     try:
         with open_bench(work.project, work.session, kernel, work.run, wait=False, timed_later=later) as bench:
+            bench = replace(bench, passed_over=work.options.passed_over)
             if (earlier := work.earlier) is not None:
                 here = tuple(f for f in bench.functions if earlier.edits(f.file))
                 files = tuple(file for file in bench.other_files if earlier.edits(file))
@@ -183,6 +185,8 @@ def _first_launched(
     """The first accepted launch edit with which the whole program still does the same, or None; each is an attempt."""
     for one in judged:
         judgement = one.judgement
+        if judgement.accepted and judgement.candidate.title in bench.passed_over:
+            judgement = replace(judgement, stage=Outcome.TRIED_BEFORE, reason=PASSED_OVER)
         if judgement.accepted and one.whole is not None:
             judgement = _confirmed(work, bench, judgement, one.whole)
         attempts.append(judged_attempt(bench, finding, judgement))

@@ -273,7 +273,8 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             break
         if result is not None:
             return result.model_copy(update={"findings": tuple(wanted)})
-        if work.proposer is None and work.run.seconds_left > _AMPLE:
+        whole = not work.options.passed_over  # a search that leaves some out has lost nothing
+        if whole and work.proposer is None and work.run.seconds_left > _AMPLE:
             attempts[before:] = lost(attempts[before:], _search(work, kernel))
     if ended is None and not wanted:
         message = " ".join(

@@ -28,6 +28,7 @@ class OptimizeOptions:
     measured interval is of one rewrite.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     `end` ends the search with what there is by then; without, it ends when all was tried.
+    `passed_over` are titles of rewrites that were proposed before and that another one is wanted than.
     `given` is judged in place of what hipscope would propose itself. `losses` are searches that are not made again.
     """
 
@@ -39,4 +40,5 @@ class OptimizeOptions:
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     end: SearchEnd | None = None
     given: GivenRewrite | None = None
+    passed_over: frozenset[str] = frozenset()
     losses: KnownLosses = field(default_factory=KnownLosses)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from hipscope.server.features.commands.build_choice import awaits_build
 from hipscope.server.features.commands.inspect import inspect
 from hipscope.server.features.commands.profile import hold_against, profile
 from hipscope.server.features.diagnostics import publish, publish_project
@@ -16,8 +16,7 @@ from hipscope.server.features.heat import send_heat
 from hipscope.server.features.project_marks import show_project
 from hipscope.server.features.settings_file.document import is_settings
 from hipscope.server.session.file_watchers import watch_inputs
-from hipscope.server.session.gpu_sources import is_gpu_source
-from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, has_bench, project_key
+from hipscope.server.session.known_profiles import HEADERS, PROGRAMS, project_key
 from hipscope.server.session.language_server import (
     FilesNow,
     HipServer,
@@ -25,10 +24,9 @@ from hipscope.server.session.language_server import (
     path_of,
     set_aside_what_stays,
 )
-from hipscope.server.session.project_job import key_of
+from hipscope.server.session.project_job import is_program, key_of
 from hipscope.server.session.saved_reports import load_report, load_reports
 
-_MAIN = re.compile(r"\bmain\s*\(")
 _QUIET_SECONDS = 0.15
 
 
@@ -159,12 +157,7 @@ def can_profile(ls: HipServer, uri: str) -> bool:
         return False
     if str(key) != file:
         return Path(file).suffix in PROGRAMS | HEADERS
-    text = ls.text(file)
-    return (
-        text is not None
-        and is_gpu_source(Path(file), text, ls.text)
-        and (bool(_MAIN.search(text)) or has_bench(Path(file), text))
-    )
+    return is_program(ls, key) or awaits_build(ls, key)
 
 
 def restore(ls: HipServer) -> None:

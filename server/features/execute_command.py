@@ -1,7 +1,7 @@
 """`workspace/executeCommand`: unpacks the arguments and calls `commands/`. `hipscope/openProfile` is a request, too.
 
 A command takes one object: `uri`; to open, `path` or `uri`; for optimize `kernel`, `formula` or `position` (the kernel
-there), for bench `kernel` or `position`; for apply and discard the `id` of a proposal.
+there), for bench `kernel` or `position`; for apply, discard and nextCandidate the `id` of a proposal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hipscope.server.features.commands import (
     CHECK,
     CHOOSE_BUILD,
     DISCARD,
+    NEXT,
     OPEN_PROFILE,
     OPTIMIZE,
     PROFILE,
@@ -35,7 +36,7 @@ from hipscope.server.features.commands.bench import write_bench
 from hipscope.server.features.commands.cancel import cancel
 from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.open_profile import open_profile
-from hipscope.server.features.commands.optimize import optimize
+from hipscope.server.features.commands.optimize import next_candidate, optimize
 from hipscope.server.features.commands.profile import choose_again, profile
 from hipscope.server.features.commands.proposal import apply_proposal, discard
 from hipscope.server.features.commands.repairs import offer_repairs
@@ -69,6 +70,10 @@ def register(server: HipServer) -> None:
     @server.command(DISCARD)
     async def discard_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
         return discard(ls, _proposal(ls, arguments).id)
+
+    @server.command(NEXT)
+    async def next_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:
+        return await _answered(ls, next_candidate(ls, _proposal(ls, arguments), show_project))
 
     @server.command(CHECK)
     async def check_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:

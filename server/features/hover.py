@@ -15,7 +15,7 @@ from hipscope.server.features.views.metrics import link_to_all, shown_metrics
 from hipscope.server.pictures.roofline import roofline_drawing
 from hipscope.server.render.blocks import Block, Table, to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel, explain_line
-from hipscope.server.render.formula_pages import rendered_links
+from hipscope.server.render.formula_pages import rendered_links, with_pages
 from hipscope.server.reports.schema.profile import Kernel
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
@@ -96,8 +96,9 @@ def _of_kernel(marks: Marks, kernel: Kernel, *, images: bool) -> list[Block]:
 
 def _hover(blocks: Sequence[Block], span: lsp.Range, kind: lsp.MarkupKind, *, extension: bool) -> lsp.Hover:
     markdown = kind == lsp.MarkupKind.Markdown
-    text = to_markdown(blocks) if markdown else to_plain(blocks)
     if markdown and extension:
-        text = rendered_links(text)
+        text = rendered_links(to_markdown(with_pages(blocks)))
+    else:
+        text = to_markdown(blocks) if markdown else to_plain(blocks)
     kind = lsp.MarkupKind.Markdown if markdown else lsp.MarkupKind.PlainText
     return lsp.Hover(contents=lsp.MarkupContent(kind=kind, value=text), range=span)

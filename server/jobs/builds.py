@@ -16,12 +16,19 @@ from hipscope.analysis.toolchain.run_command import arguments_in
 from hipscope.server.reports.schema.builds import BuildsReport, ProposedBuild
 
 
-def proposed_builds(target: Path, run: Run) -> BuildsReport:
-    """The programs of a directory, or those of them that are compiled from a source. Raises HipscopeError."""
+def proposed_builds(target: Path, file: str | None, run: Run) -> BuildsReport:
+    """The programs of a directory that are compiled from a file of it, or all: a header or an included source has none.
+
+    Raises HipscopeError.
+    """
     directory = target if target.is_dir() else target.parent
-    source = target if target.suffix in PROGRAM_SUFFIXES else None
+    named = Path(file) if file is not None and target.is_dir() else target
+    source = named if named.suffix in PROGRAM_SUFFIXES and named.is_relative_to(directory) else None
     run.say("asking the build files")
-    found = propose_builds(directory, find_toolchain(resolve_config(target)).calls, source)
+    calls = find_toolchain(resolve_config(target)).calls
+    found = propose_builds(directory, calls, source)
+    if source is not None and target.is_dir() and not any(one.build for one in found.found):
+        found = propose_builds(directory, calls)
     return BuildsReport(str(directory), tuple(map(_record, found.found)), found.refused)
 
 

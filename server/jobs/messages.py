@@ -29,6 +29,7 @@ class JobRequest:
     `file` is the document that it is for, `target` the file or folder of its project, or a capture to be opened,
     with its sources below `source_roots`; `stored_keys` is the editor's JSON object of keys for language models.
     `new_text` is the rewrite of `file` that is judged, None when one is to be found; `candidate` what is validated.
+    `passed_over` are titles of rewrites that the user has seen and wants another than.
     `alone`: a source is compiled by itself, whatever build files are beside it.
     """
 
@@ -45,6 +46,7 @@ class JobRequest:
     kernel: str | None = None
     formula: str | None = None
     rewriter: str | None = None
+    passed_over: tuple[str, ...] = ()
     yes_send: bool = False
     source_roots: tuple[str, ...] = ()
     stored_keys: str = field(default="", repr=False)

@@ -68,6 +68,7 @@ class TaskRequest:
     time_limit_s: float | None = None
     test_command: str | None = None
     stored_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    passed_over: tuple[str, ...] = ()
     checks: str = "all"
 
 
@@ -225,6 +226,7 @@ def optimize(
         stored_keys=request.stored_keys,
         end=end,
         given=given,
+        passed_over=frozenset(request.passed_over),
         losses=KnownLosses(lost or {}, other_files(project, run.texts)),
     )
     result = optimize_project(project, run, options=options)

@@ -148,7 +148,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
     if request.kind == "builds":
         from hipscope.server.jobs.builds import proposed_builds
 
-        return to_json(proposed_builds(Path(request.target), run))
+        return to_json(proposed_builds(Path(request.target), request.file, run))
     from hipscope.formulas.propose.llm.model_settings import read_stored_keys
     from hipscope.server.jobs import tasks
 
@@ -164,6 +164,7 @@ def perform(request: JobRequest, run: Run) -> dict[str, Any]:
         formula=request.formula,
         kernel=request.kernel,
         rewriter=request.rewriter,
+        passed_over=request.passed_over,
         yes_send=request.yes_send,
         stored_keys=read_stored_keys(request.stored_keys),
         bench=request.bench,

@@ -7,6 +7,7 @@ import os
 from hipscope.analysis import profile as recorded
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.metrics.line_costs import user_frame
+from hipscope.analysis.metrics.live_registers import registers_in_use
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.server.reports.schema.isa import IsaInstruction, IsaReport
 
@@ -30,17 +31,18 @@ def isa_of_costliest(profile: recorded.Profile, most: int) -> list[IsaReport]:
 def isa_of_kernel(profile: recorded.Profile, kernel: recorded.Kernel) -> IsaReport:
     """The machine code of one of its kernels."""
     total = sum(one.latency for one in kernel.instructions)
+    in_use = registers_in_use(kernel)
     return IsaReport(
         device=profile.device.name,
         provenance=profile.provenance.value,
         kernel=kernel.name,
         mangled=kernel.mangled,
         sampled=kernel.sampled,
-        instructions=tuple(_instruction(one, total) for one in kernel.instructions),
+        instructions=tuple(_instruction(one, total, in_use.get(one.index)) for one in kernel.instructions),
     )
 
 
-def _instruction(one: recorded.Instruction, total: float) -> IsaInstruction:
+def _instruction(one: recorded.Instruction, total: float, in_use: int | None) -> IsaInstruction:
     frame = user_frame(one.source)
     return IsaInstruction(
         index=one.index,
@@ -54,4 +56,6 @@ def _instruction(one: recorded.Instruction, total: float) -> IsaInstruction:
         share=one.latency / total if total else 0.0,
         stalls={reason.value: cycles for reason, cycles in one.stalls.items()},
         waited_for={str(index): cycles for index, cycles in one.waited_for.items()},
+        column=frame.column if frame else 0,
+        vgprs=in_use,
     )

@@ -12,8 +12,35 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from hipscope.analysis.system.directories import state_directory, write_atomically
+from hipscope.server.session.known_profiles import SOURCES, settings_files
 
 BuildChoice = Literal["use", "edit", "alone", "none"]
+
+
+NOT_READ = ("meson.build", "compile_commands.json")
+"""Build files of which no program is taken: of the second only the flags of single sources."""
+
+
+def home_of(key: Path, folders: tuple[Path, ...]) -> Path | None:
+    """The folder of the build files that a source belongs to: the nearest around it; None where there are none.
+
+    Up to the workspace's folder or the repository's, and not beyond a `hipscope.toml`, which says more.
+    """
+    from hipscope.analysis.build_files.proposal import build_files
+
+    if key.suffix not in SOURCES:
+        return None
+    for settings in settings_files(key, folders):
+        if settings.exists():
+            return None
+        if build_files(settings.parent) or not_read(settings.parent):
+            return settings.parent
+    return None
+
+
+def not_read(folder: Path) -> list[str]:
+    """The names of build files in a folder of which no program is taken."""
+    return [name for name in NOT_READ if (folder / name).is_file()]
 
 
 def choice_of(folder: Path) -> BuildChoice | None:
@@ -22,6 +49,13 @@ def choice_of(folder: Path) -> BuildChoice | None:
         said = _record(folder).read_text(encoding="utf-8").strip()
         return next((choice for choice in get_args(BuildChoice) if choice == said), None)
     return None
+
+
+def is_built_alone(key: Path, folders: tuple[Path, ...]) -> bool:
+    """Whether the user wants a source compiled by itself, whatever the build files say."""
+    return key.suffix in SOURCES and any(
+        choice_of(settings.parent) == "alone" for settings in settings_files(key, folders)
+    )
 
 
 def keep_choice(folder: Path, choice: BuildChoice) -> None:

@@ -219,6 +219,11 @@ class Store:
         """The projects of which something is known."""
         return tuple(self._known)
 
+    def report(self, key: str) -> Report | None:
+        """The report of a project that is shown."""
+        known = self._known.get(key)
+        return known.shown.report if known is not None and known.shown is not None else None
+
     def update(
         self, key: str, report: Report, read: Callable[[str], str | None], *, opened: bool = False
     ) -> Profiled:

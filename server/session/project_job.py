@@ -22,10 +22,10 @@ from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError, JobKind, JobRequest
 from hipscope.server.reports.schema.fields import RecordMismatch
-from hipscope.server.session.build_choices import choice_of
+from hipscope.server.session.build_choices import is_built_alone
+from hipscope.server.session.gpu_sources import is_gpu_source
 from hipscope.server.session.known_profiles import (
     HEADERS,
-    SOURCES,
     Problem,
     has_bench,
     project_key,
@@ -73,6 +73,14 @@ def key_of(ls: HipServer, uri: str) -> Path | None:
     return Path(owner) if owner is not None else next(iter(programs_with(file)), key)
 
 
+def is_program(ls: HipServer, file: Path) -> bool:
+    """Whether a source is a GPU program by itself: a save may start it."""
+    text = ls.text(str(file))
+    if text is None or not is_gpu_source(file, text, ls.text):
+        return False
+    return bool(_MAIN.search(text)) or has_bench(file, text)
+
+
 def _is_part(path: Path, text: str | None) -> bool:
     """Whether a file is no program by itself: there is nothing in it that could be run."""
     if text is None or has_bench(path, text):
@@ -96,7 +104,7 @@ def job_request(ls: HipServer, kind: JobKind, key: Path, uri: str) -> JobRequest
         target=str(key),
         file=path_of(uri),
         program_args=ls.program_arguments(key),
-        alone=key.suffix in SOURCES and choice_of(key.parent) == "alone",
+        alone=is_built_alone(key, ls.folders()),
         backend=settings.backend,
         device=settings.device,
         arch=settings.arch,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.server.edit.workspace_edit import is_of_text
@@ -19,11 +19,15 @@ KEPT = 8
 
 @dataclass(frozen=True)
 class Asked:
-    """What an optimization was asked for: the project, the kernel's mangled name and the formula."""
+    """What an optimization was asked for: the project, the kernel's name and the formula.
+
+    `passed_over` are the titles of the rewrites before it, in the order in which the user saw them.
+    """
 
     key: Path
     kernel: str | None
     formula: str
+    passed_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,12 @@ class PendingRewrite:
     uri: str
     asked: Asked
     found: Optimization
+
+    def following(self) -> Asked:
+        """What is asked for the next candidate: another rewrite of the same kernel."""
+        own = [a.title for a in self.found.attempts if a.outcome == "accepted"]
+        kernel = self.asked.kernel or self.found.kernel
+        return replace(self.asked, kernel=kernel, passed_over=(*self.asked.passed_over, *own[:1]))
 
     def fits(self, text: Callable[[str], str | None]) -> bool:
         """Whether each file of the edit still has the text that the edit was verified against."""

@@ -27,6 +27,7 @@ const EXAMPLE = "lds_column_read.hip";
 const SOURCE = readFileSync(join(ROOT, "examples", EXAMPLE), "utf8");
 const MARKED_LINE =
   SOURCE.split("\n").findIndex((line) => line.includes("hipscope: expect bankConflict")) + 1;
+const KERNEL_LINE = SOURCE.split("\n").findIndex((line) => line.includes("__global__")) + 1;
 const HANGS = readFileSync(join(import.meta.dirname, "hangs.hip"), "utf8");
 // A file of the user's whose name is that of a Python module which the server needs.
 const SHADOW = "raise SystemExit('the json.py of the workspace was imported')\n";
@@ -66,6 +67,7 @@ async function mainJob() {
     );
   };
   let timeBefore = null;
+  let timeAfter = null;
   await inOrder(editor, [
     [
       "the installed extension starts the server when a HIP file is open",
@@ -84,7 +86,24 @@ async function mainJob() {
         await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
       },
     ],
-    ["the status bar counts the finding", () => status.filter({ hasText: /\b[1-9]\d* findings?/ }).waitFor()],
+    [
+      "the status bar has the program's time, its top kernel, what binds it, and the number of findings",
+      () => status.filter({ hasText: /^\s*[\d.]+ us · \w+ · .* bound · 1 finding\s*$/ }).waitFor(),
+    ],
+    [
+      "the tree of kernels leads to a kernel and to its finding",
+      async () => {
+        await goToLine(page, 1);
+        await command(page, "Focus on GPU Kernels View");
+        const rows = page.locator(".pane", { hasText: "GPU Kernels" }).locator(".monaco-list-row");
+        await rows.filter({ hasText: /bound/ }).first().click();
+        await untilEqual(() => cursorLine(page), KERNEL_LINE);
+        await rows.filter({ hasText: "bankConflict" }).first().click();
+        await untilEqual(() => cursorLine(page), MARKED_LINE);
+        await page.screenshot({ path: join(PICTURES, "kernels.png") });
+        await command(page, "View: Toggle Primary Side Bar Visibility");
+      },
+    ],
     [
       "the marked line is tinted by its share of the time",
       async () => {
@@ -159,6 +178,19 @@ async function mainJob() {
       },
     ],
     [
+      "Next Candidate shows another rewrite in its place, or says that there is none and shows the same again",
+      async () => {
+        const toast = page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).last();
+        const first = plain(await toast.innerText());
+        await command(page, "hipscope: Show the Next Candidate");
+        const none = page.locator(".notification-toast", { hasText: "no other rewrite was verified" });
+        const another = toast.filter({ hasNotText: first.split("\n")[0] });
+        await broughtByJob(page, none.or(another));
+        await page.screenshot({ path: join(PICTURES, "next-candidate.png") });
+        assert.equal(await page.locator(".monaco-diff-editor").count(), 1);
+      },
+    ],
+    [
       "Reject leaves the text as it was",
       async () => {
         await command(page, "hipscope: Reject the Rewrite");
@@ -192,7 +224,7 @@ async function mainJob() {
         // Stale at first; on a free machine the rewrite's own profile may be there before anybody looks.
         await until(async () => (await currentTime()) !== timeBefore, "the old time to be no longer current");
         await untilEqual(() => linesOf(page, SQUIGGLE), []);
-        await status.filter({ hasText: /^\s*hipscope\s*$/ }).waitFor();
+        await status.filter({ hasNotText: /finding/ }).waitFor();
       },
     ],
     [
@@ -219,7 +251,34 @@ async function mainJob() {
           .waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
         await page.locator(".codelens-decoration", { hasText: /modelled/ }).waitFor();
         await untilEqual(() => linesOf(page, SQUIGGLE), []);
+        await until(async () => (timeAfter = await currentTime()) !== null, "the new time of the kernel");
+        assert.notEqual(timeAfter, timeBefore, "Accept shows the new numbers");
         await page.screenshot({ path: join(PICTURES, "optimized.png") });
+      },
+    ],
+    [
+      "Undo shows the old numbers again, Redo the new ones, without another profile",
+      async () => {
+        await goToLine(page, MARKED_LINE);
+        await page.keyboard.press("Control+z");
+        await untilEqual(currentTime, timeBefore);
+        await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+        await page.keyboard.press("Control+Shift+z");
+        await untilEqual(currentTime, timeAfter);
+      },
+    ],
+    [
+      "two profiles of the history are compared as a page: the time before and after",
+      async () => {
+        await command(page, "hipscope: Compare Two Profiles");
+        const rows = page.locator(".quick-input-list .monaco-list-row");
+        await rows.first().waitFor();
+        await page.keyboard.press("Enter");
+        await rows.first().waitFor();
+        await page.keyboard.press("Enter");
+        await preview(page).getByText("smooth_transpose").first().waitFor();
+        await page.screenshot({ path: join(PICTURES, "compared.png") });
+        await command(page, "View: Single Column Editor Layout");
       },
     ],
     [

@@ -521,24 +521,24 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "replays": 0,
         "defects": [],
     }
+    attempt: Object = {
+        "formula": "bankConflict",
+        "kernel": "transpose(float*, int)",
+        "recipe": "lds_padding",
+        "title": "",
+        "outcome": "not_faster",
+        "reason": "only 1 % faster",
+        "expected": "",
+        "speedup": None,
+        "after": None,
+        "measured": None,
+        "verdict": None,
+        "notes": [],
+        "trades": [],
+        "diff": "",
+        "search": "",
+    }
     if "// worker: refuse" in text or start < 0:
-        attempt: Object = {
-            "formula": "bankConflict",
-            "kernel": "transpose(float*, int)",
-            "recipe": "lds_padding",
-            "title": "",
-            "outcome": "not_faster",
-            "reason": "only 1 % faster",
-            "expected": "",
-            "speedup": None,
-            "after": None,
-            "measured": None,
-            "verdict": None,
-            "notes": [],
-            "trades": [],
-            "diff": "",
-            "search": "",
-        }
         return answer | {"attempts": [attempt]}
     edit: Object = {
         "file": file,
@@ -560,8 +560,15 @@ def optimize(request: Object, file: str, text: str) -> Object:
                 "new_text": "new",
             }
         )
+    titles = ["Make it fast", "Make it faster"]
+    left = [title for title in titles if title not in request.get("passed_over", [])]
+    if not left:
+        return answer | {"message": "all was tried"}
+    if left[0] == titles[1]:
+        edit["new_text"] = "/*faster*/"
     return answer | {
         "status": "verified",
+        "attempts": [attempt | {"outcome": "accepted", "title": left[0], "reason": ""}],
         "speedup": 3.5,
         "diff": "-slow\n+fast\n",
         "before": side(12345.0),

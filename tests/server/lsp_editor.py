@@ -27,7 +27,7 @@ CLIENTS = {p.stem: p for p in sorted((HERE.parent / "clients").glob("*.json"))}
 PROFILE, OPTIMIZE, CHECK, RESTORE, CANCEL = (
     f"hipscope.server.{c}" for c in ("profile", "optimize", "check", "restore", "cancel")
 )
-APPLY, DISCARD = "hipscope.server.apply", "hipscope.server.discard"
+APPLY, DISCARD, NEXT = (f"hipscope.server.{c}" for c in ("apply", "discard", "nextCandidate"))
 CHOOSE_BUILD = "hipscope.server.chooseBuild"
 CACHE = tempfile.TemporaryDirectory(prefix="hipscope-test-")
 STATE = f"{CACHE.name}/state"

@@ -12,6 +12,7 @@ from tests.server.lsp_editor import (
     COMMAND,
     DISCARD,
     ENVIRONMENT,
+    NEXT,
     OPTIMIZE,
     PROGRAM,
     Editor,
@@ -115,6 +116,42 @@ async def test_another_client_is_asked_and_answered_at_once(
     if "Show" in said:
         (page,) = await until(lambda: client.shown_documents)
         assert "3.50x as fast (modelled): transpose" in Path(page.uri.removeprefix("file://")).read_text()
+    await end_session(client)
+
+
+async def test_the_next_candidate_is_another_rewrite_and_all_are_kept_in_order(tmp_path: Path) -> None:
+    client = await new_session(tmp_path)
+    client.open()
+    first = (await client.run(OPTIMIZE))["proposal"]
+    second = (await client.run(NEXT, id=first))["proposal"]
+    shown = [p for method, p in client.custom if method == "hipscope/proposal"]
+    assert [p["id"] for p in shown] == [first, second]
+    assert [p["title"].partition(" (")[0] for p in shown] == ["Make it fast", "Make it faster"]
+    assert shown[1]["files"][0]["text"] == PROGRAM.replace("/*slow*/", "/*faster*/")
+    # No third one: it is said, and the one that was passed over is shown again.
+    last = await client.run(NEXT, id=second)
+    assert last["message"] == "no other rewrite was verified: all was tried"
+    shown = [p for method, p in client.custom if method == "hipscope/proposal"]
+    assert [p["id"] for p in shown] == [first, second, second]
+    # What was found before is not looked for again.
+    assert (await client.run(NEXT, id=first))["proposal"] == second
+    assert [p["id"] for p in await request(client, "hipscope/proposals")] == [second, first]
+    assert (await client.run(APPLY, id=second))["applied"] is True
+    assert len(client.edits) == 1
+    await end_session(client)
+
+
+async def test_another_client_asks_for_the_next_candidate_in_the_question(tmp_path: Path) -> None:
+    client = await other_session(tmp_path)
+    client.answers = ["Next Candidate", "Apply"]
+    client.open()
+    await client.run(OPTIMIZE)
+    await until(lambda: client.edits)
+    assert ["Make it fast (" in q or "Make it faster (" in q for q in client.questions] == [True, True]
+    assert client.offered[0][1] == ["Apply", "Show", "Next Candidate", "Discard"]
+    (change,) = client.edits[0].edit.document_changes or ()
+    assert isinstance(change, lsp.TextDocumentEdit)
+    assert [getattr(e, "new_text", "") for e in change.edits] == ["/*faster*/"]
     await end_session(client)
 
 

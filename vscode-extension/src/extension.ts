@@ -12,6 +12,7 @@ import { pythonApi } from "./launch";
 import { Pages } from "./pages";
 import { Proposals } from "./proposals";
 import {
+  projectRequest,
   SERVER_BENCH,
   SERVER_CANCEL,
   SERVER_CHECK,
@@ -31,7 +32,16 @@ let server: Server | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel("hipscope", { log: true });
   const heat = new Heat();
-  const status = new StatusItem((uri, count) => heat.hottest(uri, count));
+  const status = new StatusItem(
+    (uri, count) => heat.hottest(uri, count),
+    async (uri) => {
+      const client = server?.client;
+      // A server of an older version has no answer.
+      return client
+        ? client.sendRequest(projectRequest, uri === undefined ? {} : { uri }).catch(() => null)
+        : null;
+    },
+  );
   const keys = new Keys(context.secrets);
   const proposals = new Proposals();
   const pages = new Pages();
@@ -115,6 +125,7 @@ function registerCommands(
     "hipscope.acceptProposal": () => proposals.accept(),
     "hipscope.rejectProposal": () => proposals.reject(),
     "hipscope.showEvidence": () => proposals.showEvidence(),
+    "hipscope.nextCandidate": () => proposals.next(),
     "hipscope.copyPatch": () => proposals.copyPatch(),
     "hipscope.cancel": () => cancel(running),
     "hipscope.toggleHeat": toggleHeat,

@@ -111,7 +111,7 @@ export class Isa
   provideDefinition(document: vscode.TextDocument, position: vscode.Position): vscode.Location | undefined {
     const one = this.#shown.get(document.uri.toString())?.listing.instructions[position.line - 1];
     if (!one || one.uri === null || one.line === null) return undefined;
-    return new vscode.Location(vscode.Uri.parse(one.uri), new vscode.Position(one.line, 0));
+    return new vscode.Location(vscode.Uri.parse(one.uri), new vscode.Position(one.line, one.column ?? 0));
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
@@ -126,6 +126,7 @@ export class Isa
     const lines = [
       `${one.cycles.toFixed(0)} ${unit} (${shown.listing.provenance}), executed by ${String(one.hits)} waves`,
     ];
+    if (one.vgprs !== null) lines.push(`${String(one.vgprs)} vector registers are in use behind it`);
     const reasons = Object.entries(one.stalls).filter(([, cycles]) => cycles > 0);
     for (const [reason, cycles] of reasons.sort(([, a], [, b]) => b - a))
       lines.push(`${reason.replaceAll("_", " ")}: ${cycles.toFixed(0)} ${unit}`);

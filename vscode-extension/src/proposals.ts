@@ -1,7 +1,7 @@
 // A rewrite is read before it is taken: the new text beside the old one, the evidence, Accept or Reject.
 // Takes the server's proposals, shows them in the editor's own diff and Markdown preview.
 import * as vscode from "vscode";
-import { SERVER_APPLY, SERVER_DISCARD } from "./protocol";
+import { SERVER_APPLY, SERVER_DISCARD, SERVER_NEXT } from "./protocol";
 import type { ProposalParams } from "./protocol";
 
 export const SCHEME = "hipscope-proposal";
@@ -20,8 +20,13 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
     return place === EVIDENCE ? proposal.evidence : (proposal.files[Number(place)]?.text ?? "");
   }
 
-  /** Shows a proposal and asks about it, without waiting for the answer. */
+  /** Shows a proposal in place of another one of the document, and asks about it, without waiting for the answer. */
   async show(proposal: ProposalParams): Promise<void> {
+    // The server keeps those that are passed over.
+    const before = [...this.#kept.values()].filter(
+      ({ id, uri }) => uri === proposal.uri && id !== proposal.id,
+    );
+    for (const { id } of before) this.#kept.delete(id);
     this.#kept.set(proposal.id, proposal);
     this.#current = proposal.id;
     await vscode.commands.executeCommand("setContext", "hipscope.proposal", true);
@@ -33,7 +38,14 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
         preview: false,
       });
     }
+    for (const { id } of before) await closeTabs(id);
     void this.#ask(proposal);
+  }
+
+  /** Has the server propose another rewrite of the same kernel; where there is none it says so. */
+  async next(): Promise<void> {
+    const proposal = this.#shown();
+    if (proposal) await vscode.commands.executeCommand(SERVER_NEXT, { id: proposal.id });
   }
 
   /** Has the server apply the proposal that is shown, and shows the changed text. */
@@ -83,17 +95,19 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 
   async #ask(proposal: ProposalParams): Promise<void> {
-    const [accept, evidence, reject] = ["Accept", "Show Evidence", "Reject"];
+    const [accept, evidence, next, reject] = ["Accept", "Show Evidence", "Next Candidate", "Reject"];
     const chosen = await vscode.window.showInformationMessage(
       `${proposal.headline}. ${proposal.title}. ${proposal.defects}`.trimEnd(),
       accept,
       evidence,
+      next,
       reject,
     );
     if (chosen === undefined || !this.#kept.has(proposal.id)) return;
     this.#current = proposal.id;
     if (chosen === accept) await this.accept();
     else if (chosen === reject) await this.reject();
+    else if (chosen === next) await this.next();
     else await this.showEvidence();
   }
 
@@ -101,9 +115,13 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
     this.#kept.delete(proposal.id);
     if (this.#current === proposal.id) this.#current = [...this.#kept.keys()].at(-1);
     await vscode.commands.executeCommand("setContext", "hipscope.proposal", this.#kept.size > 0);
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-    await vscode.window.tabGroups.close(tabs.filter((tab) => isOf(tab, proposal.id)));
+    await closeTabs(proposal.id);
   }
+}
+
+async function closeTabs(id: string): Promise<void> {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  await vscode.window.tabGroups.close(tabs.filter((tab) => isOf(tab, id)));
 }
 
 function isOf(tab: vscode.Tab, id: string): boolean {

@@ -14,6 +14,7 @@ export const SERVER_OPEN_PROFILE = "hipscope.server.openProfile";
 export const SERVER_CANCEL = "hipscope.server.cancel";
 export const SERVER_APPLY = "hipscope.server.apply";
 export const SERVER_DISCARD = "hipscope.server.discard";
+export const SERVER_NEXT = "hipscope.server.nextCandidate";
 export const SERVER_SET_ARGUMENTS = "hipscope.server.setArguments";
 export const SERVER_METRICS = "hipscope.server.metrics";
 export const SERVER_COMPARE = "hipscope.server.compare";
@@ -137,6 +138,21 @@ export const kernelsRequest = new RequestType<{ uri?: string }, { kernels: Kerne
   "hipscope/kernels",
 );
 
+/** A program by what it costs: the one of a document, else the one that was profiled last. */
+export interface ProjectRow {
+  readonly name: string;
+  readonly kernels: number;
+  /** Findings in it that are of the texts as they are now. */
+  readonly findings: number;
+  readonly stale: boolean;
+  readonly provenance: string;
+  readonly top: { readonly name: string; readonly summary: string } | null;
+  /** Its time on the GPU, its costliest kernel and what binds that one, in words. */
+  readonly summary: string;
+}
+
+export const projectRequest = new RequestType<{ uri?: string }, ProjectRow | null, void>("hipscope/project");
+
 export interface KeptKernel {
   readonly name: string;
   readonly timeNs: number | null;
@@ -170,6 +186,10 @@ export interface ListedInstruction {
   readonly stalls: Readonly<Record<string, number>>;
   /** The instructions whose results it waited for. */
   readonly producers: readonly { readonly index: number; readonly cycles: number }[];
+  /** In the document's line, from 0. */
+  readonly column: number | null;
+  /** Vector registers whose values are still needed behind it. */
+  readonly vgprs: number | null;
 }
 
 /** The machine code of a kernel. */

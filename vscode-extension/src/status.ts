@@ -1,6 +1,7 @@
-// The status bar item. Takes what the client and the server are doing; gives a short text, a tooltip, a click.
+// The status bar item. Takes what the client and the server are doing and what the program costs; gives a short text, a
+// tooltip, a click.
 import * as vscode from "vscode";
-import type { HotLine, StatusParams } from "./protocol";
+import type { HotLine, ProjectRow, StatusParams } from "./protocol";
 
 /** Client-side states (no server to speak for itself) beside the server's own. */
 export type Condition =
@@ -13,8 +14,13 @@ const BUSY: ReadonlySet<string> = new Set(["profiling", "checking", "optimizing"
 export class StatusItem implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("hipscope.status", vscode.StatusBarAlignment.Left, 10);
   #condition: Condition = { state: "stopped" };
+  #project: ProjectRow | null = null;
+  #asked = 0;
 
-  constructor(private readonly hottest: (uri: vscode.Uri, count: number) => HotLine[]) {
+  constructor(
+    private readonly hottest: (uri: vscode.Uri, count: number) => HotLine[],
+    private readonly projectOf: (uri: string | undefined) => Promise<ProjectRow | null>,
+  ) {
     this.#item.name = "hipscope";
   }
 
@@ -27,12 +33,22 @@ export class StatusItem implements vscode.Disposable {
     this.refresh();
   }
 
-  /** Rewrites the item; called when the active editor or its findings change. */
+  /** Rewrites the item, then again with what the program costs; called when the active editor or its findings change. */
   refresh(): void {
+    this.#draw();
+    const number = (this.#asked += 1);
+    void this.projectOf(vscode.window.activeTextEditor?.document.uri.toString()).then((project) => {
+      if (number !== this.#asked) return;
+      this.#project = project;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
     const { state } = this.#condition;
-    const findings = state === "idle" ? findingsInActiveEditor() : 0;
     const { text, click } = faces[state];
-    this.#item.text = findings > 0 ? `$(flame) ${findings} ${findings === 1 ? "finding" : "findings"}` : text;
+    const known = state === "idle" ? this.#project : null;
+    this.#item.text = known ? `$(flame) ${shortly(known)}` : text;
     this.#item.command = click;
     this.#item.backgroundColor =
       state === "error"
@@ -42,7 +58,7 @@ export class StatusItem implements vscode.Disposable {
           : undefined;
     this.#item.tooltip = this.#tooltip();
     this.#item.accessibilityInformation = {
-      label: `hipscope, ${this.#says()}${findings > 0 ? `, findings in this file: ${findings}` : ""}`,
+      label: `hipscope, ${this.#says()}${known ? `, ${inWords(known)}` : ""}`,
     };
   }
 
@@ -66,6 +82,7 @@ export class StatusItem implements vscode.Disposable {
       ],
     };
     tooltip.appendText(`hipscope: ${this.#says()}\n`);
+    if (this.#project) tooltip.appendText(`${inWords(this.#project)}\n`);
     const uri = vscode.window.activeTextEditor?.document.uri;
     for (const hot of uri ? this.hottest(uri, 3) : []) {
       const stale = hot.stale ? " (before the edit)" : "";
@@ -115,11 +132,16 @@ const faces: Readonly<Record<Condition["state"], { text: string; says: string; c
   },
 };
 
-/** Findings of the active file; hints (hot lines without a finding, findings made stale by an edit) do not count. */
-function findingsInActiveEditor(): number {
-  const uri = vscode.window.activeTextEditor?.document.uri;
-  const diagnostics = uri ? vscode.languages.getDiagnostics(uri) : [];
-  return diagnostics.filter(
-    (one) => one.source === "hipscope" && one.severity !== vscode.DiagnosticSeverity.Hint,
-  ).length;
+/** `12.3 us · transpose · LDS bound · 1 finding`; of an older text only that it is stale. */
+function shortly({ summary, stale, findings }: ProjectRow): string {
+  if (stale) return `${summary} · stale`;
+  return findings > 0 ? `${summary} · ${findings} ${findings === 1 ? "finding" : "findings"}` : summary;
+}
+
+/** The same as a sentence, of the whole program. */
+function inWords({ name, kernels, provenance, top, findings, stale, summary }: ProjectRow): string {
+  const of = kernels === 1 ? "1 kernel" : `${kernels} kernels`;
+  const most = top ? `, most in ${top.name} (${top.summary})` : "";
+  const age = stale ? ", before the edit" : "";
+  return `${name}: ${summary.split(" · ")[0] ?? ""} in ${of} (${provenance}${age})${most}; findings: ${findings}`;
 }

@@ -8,6 +8,8 @@ changed; *Only this file* compiles the source alone from then on. Asked once for
 from __future__ import annotations
 
 import asyncio
+import itertools
+from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -17,14 +19,21 @@ from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.reports.report_reader import read_builds
 from hipscope.server.reports.schema.builds import ProposedBuild
 from hipscope.server.reports.schema.fields import RecordMismatch
-from hipscope.server.session.build_choices import BuildChoice, choice_of, keep_choice
+from hipscope.server.session.build_choices import BuildChoice, choice_of, home_of, keep_choice, not_read
+from hipscope.server.session.gpu_sources import is_gpu_source
 from hipscope.server.session.known_profiles import SOURCES, settings_files
 from hipscope.server.session.language_server import HipServer, show_file
 from hipscope.server.session.permission import may_run
 from hipscope.server.session.project_job import job_request
 
 CHOICES: dict[str, BuildChoice] = {"Use it": "use", "Edit": "edit", "Only this file": "alone"}
+_GLANCES = 64  # files that are looked at for GPU code
 _LABEL = "hipscope: how the program is built and run"
+_BY_MESON = """\
+# hipscope does not read meson.build. Name the program that is built, then save this file.
+build = "meson setup build && meson compile -C build"
+run = "./build/PROGRAM"
+"""
 WHEN_SAVED = "save hipscope.toml to build and profile with it"
 
 
@@ -33,10 +42,8 @@ async def settle_build(ls: HipServer, key: Path, uri: str, *, asked: bool) -> bo
 
     False where settings were written that count, and are profiled with, when the user saves them.
     """
-    folder = key.parent
-    if key.suffix not in SOURCES or choice_of(folder) is not None or folder in ls.asked_builds:
-        return True
-    if not ls.can_ask or (folder / "hipscope.toml").exists() or not _has_build_files(folder):
+    folder = home_of(key, ls.folders())
+    if folder is None or choice_of(folder) is not None or folder in ls.asked_builds or not ls.can_ask:
         return True
     if not await may_run(ls, key, asked=asked):
         return True  # the job says so
@@ -47,25 +54,43 @@ async def settle_build(ls: HipServer, key: Path, uri: str, *, asked: bool) -> bo
         ls.asked_builds.discard(folder)
 
 
+def awaits_build(ls: HipServer, file: Path) -> bool:
+    """Whether a save of a source begins with the question: it is GPU code or lies beside some, and has build files."""
+    home = home_of(file, ls.folders())
+    if home is None or choice_of(home) is not None or not ls.can_ask:
+        return False
+    near = (p for folder in dict.fromkeys((file.parent, home)) for p in sorted(folder.iterdir()))
+    beside = itertools.islice((p for p in near if p.suffix in SOURCES), _GLANCES)
+    texts = ((p, ls.text(str(p))) for p in (file, *beside))
+    return any(text is not None and is_gpu_source(p, text, ls.text) for p, text in texts)
+
+
 async def choose_build(ls: HipServer, key: Path, uri: str) -> bool:
     """Ask how a source is built, asked before or not; whether it can be profiled now."""
-    build = await _proposed(ls, key, uri)
-    if build is None:
+    folder = home_of(key, ls.folders()) or key.parent
+    build = await _proposed(ls, folder, key, uri)
+    unread = " and ".join(not_read(folder))
+    if build is None and "meson.build" not in unread:
         return True
-    keep_choice(key.parent, "none")  # of two programs in it, one asks
+    keep_choice(folder, "none")  # of two programs in it, one asks
+    if build is not None:
+        said = f"{key.name} builds with `{build.build}` and runs `{build.run}`, as {build.origin} says."
+        said += f" {unread} is not read for that." if unread else ""
+    else:
+        said = f"{key.name} is built by {unread}, which hipscope does not read: hipscope.toml has to say how."
     question = lsp.ShowMessageRequestParams(
         type=lsp.MessageType.Info,
-        message=f"hipscope: {key.name} builds with `{build.build}` and runs `{build.run}`, as {build.origin} says.",
-        actions=[lsp.MessageActionItem(title=title) for title in CHOICES],
+        message=f"hipscope: {said}",
+        actions=[lsp.MessageActionItem(title=title) for title in CHOICES if build or title != "Use it"],
     )
     # Shielded: the client may still answer after the command was cancelled.
     chosen = await asyncio.shield(asyncio.ensure_future(ls.window_show_message_request_async(question)))
     choice = CHOICES.get(chosen.title) if chosen is not None else None
     if choice is None:
         return True
-    keep_choice(key.parent, choice)
-    file = key.parent / "hipscope.toml"
-    if choice == "alone" or not await write_new(ls, file, build.settings, _LABEL):
+    keep_choice(folder, choice)
+    file = folder / "hipscope.toml"
+    if choice == "alone" or not await write_new(ls, file, build.settings if build else _BY_MESON, _LABEL):
         return True
     ls.store.fail(
         str(key), (), map(str, settings_files(key, ls.folders()))
@@ -77,17 +102,12 @@ async def choose_build(ls: HipServer, key: Path, uri: str) -> bool:
     return await saved(ls, file, bool)
 
 
-def _has_build_files(folder: Path) -> bool:
-    from hipscope.analysis.build_files.proposal import build_files
-
-    return bool(build_files(folder))
-
-
-async def _proposed(ls: HipServer, key: Path, uri: str) -> ProposedBuild | None:
+async def _proposed(ls: HipServer, folder: Path, key: Path, uri: str) -> ProposedBuild | None:
     """The build that make or CMake gives the source first; None where there is none, or they cannot be asked."""
     ls.status("profiling", "asking the build files")
+    request = replace(job_request(ls, "builds", key, uri), target=str(folder), file=str(key))
     try:
-        data = await run_worker(job_request(ls, "builds", key, uri), lambda _message, _share: None)
+        data = await run_worker(request, lambda _message, _share: None)
         found = read_builds(data).builds
     except (JobFailed, JobStopped, RecordMismatch):
         return None

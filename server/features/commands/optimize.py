@@ -25,16 +25,36 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
 
     A rewrite that was made before, and that the user has not decided on, is proposed again where its text still stands.
     """
-    key = needed_key(ls, uri)
-    asked = Asked(key, kernel, formula or ls.settings.formula)
+    return await _proposed(ls, uri, Asked(needed_key(ls, uri), kernel, formula or ls.settings.formula), show)
+
+
+async def next_candidate(ls: HipServer, proposal: PendingRewrite, show: Show) -> Answer:
+    """Propose another rewrite of the same kernel; the one that is passed over stays kept.
+
+    Where there is no other, that one is proposed again.
+    """
+    answer = await _proposed(ls, proposal.uri, proposal.following(), show)
+    if answer.get("status") not in ("verified", "cancelled") and ls.proposals.get(proposal.id) is not None:
+        await propose(ls, proposal, show, next_candidate)
+    return answer
+
+
+async def _proposed(ls: HipServer, uri: str, asked: Asked, show: Show) -> Answer:
+    """The proposal that answers what is asked, kept or made."""
+    key = asked.key
     if (kept := ls.proposals.answering(asked, ls.text)) is not None:
-        return await propose(ls, kept, show)
+        return await propose(ls, kept, show, next_candidate)
     made: list[PendingRewrite] = []
 
     async def work() -> Answer:
         title = f"Optimizing {key.name}"
         async with progress_bar(ls, title, lambda: ls.jobs.cancel(str(key))) as progress:
-            request = replace(job_request(ls, "optimize", key, uri), kernel=kernel, formula=asked.formula)
+            request = replace(
+                job_request(ls, "optimize", key, uri),
+                kernel=asked.kernel,
+                formula=asked.formula,
+                passed_over=asked.passed_over,
+            )
             try:
                 found = await worker_report(ls, request, progress, read_optimization)
             except JobFailed as failure:
@@ -43,12 +63,16 @@ async def optimize(ls: HipServer, uri: str, kernel: str | None, formula: str | N
                 agreed = replace(request, yes_send=True)
                 found = await worker_report(ls, agreed, progress, read_optimization)
         if found.edit is None or found.status != "verified":
-            return _without_edit(ls, found)
+            return _without_edit(ls, found, another=bool(asked.passed_over))
         made.append(ls.proposals.add(uri, asked, found))
         return {"status": found.status, "message": f"verified: {headline(found)}"}
 
     answer = await run_job(ls, key, "optimize", work(), show, asked=True)
-    return await propose(ls, made[0], show) if made and answer.get("status") == "verified" else answer
+    return (
+        await propose(ls, made[0], show, next_candidate)
+        if made and answer.get("status") == "verified"
+        else answer
+    )
 
 
 async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
@@ -63,9 +87,9 @@ async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
     return chosen is not None and chosen.title == _SEND
 
 
-def _without_edit(ls: HipServer, found: Optimization) -> Answer:
-    """Tell why there is no edit."""
-    message = _why_not(found)
+def _without_edit(ls: HipServer, found: Optimization, *, another: bool) -> Answer:
+    """Tell why there is no edit, or no other one."""
+    message = f"no other rewrite was verified: {_why_not(found)}" if another else _why_not(found)
     ls.tell(f"hipscope: {message}")
     return {
         "status": found.status,

@@ -27,6 +27,7 @@ from hipscope.server.session.project_job import (
     PREPARING,
     Answer,
     Show,
+    is_program,
     job_request,
     needed_key,
     reason_first,
@@ -44,6 +45,8 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer
     if not await settle_build(ls, key, uri, asked=asked):
         return {"status": "asked", "message": WHEN_SAVED}
     key = needed_key(ls, uri)
+    if not asked and key.is_file() and not is_program(ls, key):
+        return {"status": "idle"}  # a part of a program that nobody has said how to build
 
     async def work() -> Answer:
         async with progress_bar(ls, f"Profiling {key.name}", lambda: ls.jobs.cancel(str(key))) as progress:

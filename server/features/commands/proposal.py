@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -23,15 +23,18 @@ from hipscope.server.session.language_server import HipServer
 from hipscope.server.session.project_job import Answer, Show
 from hipscope.server.session.proposals import PendingRewrite
 
-APPLY_ACTION, SHOW_ACTION, DISCARD_ACTION = "Apply", "Show", "Discard"
+APPLY_ACTION, SHOW_ACTION, NEXT_ACTION, DISCARD_ACTION = "Apply", "Show", "Next Candidate", "Discard"
 NOTIFICATION = "hipscope/proposal"
+More = Callable[[HipServer, PendingRewrite, Show], Awaitable[Answer]]
+"""What proposes the candidate after a proposal."""
+
 _BOM = b"\xef\xbb\xbf"
 _TOLD_WITHIN = (
     40  # looks, 50 ms apart: some editors tell of an edit after they have answered that it is applied
 )
 
 
-async def propose(ls: HipServer, proposal: PendingRewrite, show: Show) -> Answer:
+async def propose(ls: HipServer, proposal: PendingRewrite, show: Show, more: More) -> Answer:
     """Let the user decide about a proposal, or apply it where the settings say so; what is known by now.
 
     The answer does not wait for the user.
@@ -41,7 +44,7 @@ async def propose(ls: HipServer, proposal: PendingRewrite, show: Show) -> Answer
     if ls.has_extension:
         ls.protocol.notify(NOTIFICATION, describe(ls, proposal))
     else:
-        ls.in_background(_ask(ls, proposal, show))
+        ls.in_background(_ask(ls, proposal, show, more))
     return _answer(proposal, applied=False, message=f"verified: {_sentence(proposal.found)}; not applied yet")
 
 
@@ -118,9 +121,9 @@ def discard(ls: HipServer, identifier: str) -> Answer:
     return {"discarded": ls.proposals.drop(identifier) is not None}
 
 
-async def _ask(ls: HipServer, proposal: PendingRewrite, show: Show) -> None:
+async def _ask(ls: HipServer, proposal: PendingRewrite, show: Show, more: More) -> None:
     """Ask what to do with a proposal until the user has decided; one without an answer is kept."""
-    actions = [APPLY_ACTION, SHOW_ACTION, DISCARD_ACTION]
+    actions = [APPLY_ACTION, SHOW_ACTION, NEXT_ACTION, DISCARD_ACTION]
     message = f"hipscope: verified: {_sentence(proposal.found)}. {title(proposal.found)}. "
     message = (message + defects_sentence(proposal.found)).rstrip()
     while True:
@@ -136,9 +139,11 @@ async def _ask(ls: HipServer, proposal: PendingRewrite, show: Show) -> None:
             await apply_proposal(ls, proposal, show)
         elif chosen.title == DISCARD_ACTION:
             discard(ls, proposal.id)
+        elif chosen.title == NEXT_ACTION:
+            await more(ls, proposal, show)
         else:
             await _show_evidence(ls, proposal)
-            actions = [APPLY_ACTION, DISCARD_ACTION]
+            actions.remove(SHOW_ACTION)
             continue
         return
 

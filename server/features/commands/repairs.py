@@ -24,7 +24,7 @@ from hipscope.server.features.commands.check import check
 from hipscope.server.features.commands.profile import choose_again, profile
 from hipscope.server.features.commands.settings_edit import edit_setting
 from hipscope.server.jobs.messages import JobError
-from hipscope.server.session.build_choices import choice_of
+from hipscope.server.session.build_choices import is_built_alone
 from hipscope.server.session.known_profiles import SOURCES
 from hipscope.server.session.language_server import HipServer, show_file
 from hipscope.server.session.project_job import Show
@@ -66,7 +66,7 @@ async def offer_repairs(ls: HipServer, key: Path, message: str, failure: JobErro
 def _repairs(ls: HipServer, key: Path, failure: JobError, show: Show) -> Iterator[tuple[str, Repair]]:
     uri = ls.uri(str(key))
     said = f"{failure.message} {failure.hint or ''}"
-    if key.suffix in SOURCES and choice_of(key.parent) == "alone":
+    if is_built_alone(key, ls.folders()):
         yield CHOOSE_ACTION, lambda: choose_again(ls, uri, show)
     if (
         place := next((d for d in failure.diagnostics if d.file and d.severity == "error"), None)

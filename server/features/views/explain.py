@@ -14,6 +14,7 @@ from hipscope.server.features.views.isa import listed_of
 from hipscope.server.features.views.pages import open_text
 from hipscope.server.pictures.roofline import roofline_drawing
 from hipscope.server.render.blocks import Block, Heading, to_markdown, to_plain
+from hipscope.server.render.formula_pages import with_pages
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer
@@ -46,7 +47,7 @@ def register(server: HipServer) -> None:
     @server.command(EXPLAIN)
     async def explain_command(ls: HipServer, arguments: object = None, *_: object) -> dict[str, Any]:
         found = explain(ls, arguments if isinstance(arguments, Mapping) else {})
-        await open_text(ls, found.title, to_markdown([Heading(found.title), *found.blocks]))
+        await open_text(ls, found.title, to_markdown([Heading(found.title), *with_pages(found.blocks)]))
         return {"status": "done", "title": found.title}
 
 

@@ -15,7 +15,9 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import from_fs_path
 
+from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.directories import state_directory, write_atomically
+from hipscope.server.edit.positions import Encoding, column_units
 from hipscope.server.render import words
 from hipscope.server.reports.isa_store import load_isa
 from hipscope.server.reports.schema.fields import to_json
@@ -128,6 +130,15 @@ def asked_kernel(marks: Marks, asked: Mapping[str, Any]) -> Kernel:
     return max(here, key=lambda k: k.time_ns or 0.0)
 
 
+def _column(marks: Marks, one: IsaInstruction, line: int | None, encoding: Encoding) -> int | None:
+    """Where the instruction stands in its line, from 0; None where the line's text is another by now."""
+    if line is None or not one.column or line > len(marks.current_lines):
+        return None
+    text = marks.current_lines[line - 1]
+    same = marks.lines.line_before(one.line + 1) == text
+    return column_units(text, ByteColumn(one.column), encoding) if same else None
+
+
 def _listed(ls: HipServer, marks: Marks, kernel: Kernel, found: IsaReport) -> IsaListing:
     files: dict[str, Marks | None] = {marks.file: marks}
 
@@ -146,6 +157,8 @@ def _listed(ls: HipServer, marks: Marks, kernel: Kernel, found: IsaReport) -> Is
             share=one.share,
             stalls=one.stalls,
             producers=tuple(Producer(int(i), cycles) for i, cycles in one.waited_for.items()),
+            column=_column(of, one, line, ls.encoding) if of is not None else None,
+            vgprs=one.vgprs,
         )
 
     return IsaListing(

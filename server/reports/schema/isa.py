@@ -18,6 +18,8 @@ ISA_SCHEMA = "hipscope.isa/1"
 class IsaInstruction:
     """One instruction. `file` is "" and `line` 0 without debug information; `share` is its part of the kernel's cycles.
 
+    `column` counts bytes from 1, 0: the compiler gave none. `vgprs` are the vector registers whose values are still
+    needed behind it, with those that it has just given one; None where the machine code does not tell.
     `waited_for` maps the index of another instruction to the cycles that this one waited for its result.
     """
 
@@ -32,6 +34,8 @@ class IsaInstruction:
     share: float
     stalls: Mapping[str, float]
     waited_for: Mapping[str, float]
+    column: int = 0
+    vgprs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,10 @@ class Producer:
 
 @dataclass(frozen=True, slots=True)
 class ListedInstruction:
-    """One instruction for an editor: `line` counts from 0 in the text as it is now; both None where there is none."""
+    """One instruction for an editor: `line` counts from 0 in the text as it is now; both None where there is none.
+
+    `column` is in the encoding of the client's positions, None where the compiler gave none or the line was edited.
+    """
 
     index: int
     text: str
@@ -68,6 +75,8 @@ class ListedInstruction:
     share: float
     stalls: Mapping[str, float]
     producers: tuple[Producer, ...]
+    column: int | None
+    vgprs: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,3 +90,57 @@ async def test_a_client_is_asked_only_when_it_shows_questions(tmp_path: Path, na
         client.change_on_disk(settings, SETTINGS)
         await until(lambda: client.marks)
     await end_session(client)
+
+
+MADE_PART = PROGRAM[: PROGRAM.index("int main")] + "// makes 64\n"
+"""A source with a kernel and without `main`."""
+
+
+async def test_a_save_of_a_part_asks_by_the_build_files_above_it(client: Editor) -> None:
+    """`src/kernel.hip` of a program whose Makefile lies one folder up: nothing else says how it is built."""
+    root = client.path.parent
+    (root / "Makefile").touch()
+    (root / "src").mkdir()
+    client.path = root / "src" / "kernel.hip"
+    client.uri = client.path.as_uri()
+    client.answer = "Use it"
+    client.open(MADE_PART)
+    client.save()
+    await until(lambda: [p for m, p in client.custom if m == "hipscope/save"])
+    assert client.questions == [QUESTION.replace("transpose.hip", "kernel.hip")]
+    create, _ = client.edits[0].edit.document_changes or ()
+    assert isinstance(create, lsp.CreateFile)
+    assert create.uri == (root / "hipscope.toml").as_uri()
+    (root / "hipscope.toml").write_text(SETTINGS)
+    await until(lambda: client.marks)
+
+
+async def test_a_part_without_an_answer_stays_silent(client: Editor) -> None:
+    in_a_project(client, MADE_PART)
+    client.save()
+    await until(lambda: client.questions)
+    client.save()
+    assert await client.stop_jobs() == 0
+    assert (client.questions, client.edits, client.messages) == ([QUESTION], [], [])
+
+
+async def test_a_folder_of_meson_is_told_what_hipscope_does_not_read(client: Editor) -> None:
+    client.path.with_name("meson.build").touch()
+    client.answer = "Edit"
+    client.open(PROGRAM)
+    assert (await client.run(PROFILE))["status"] == "asked"
+    (question,) = client.questions
+    assert question == (
+        "hipscope: transpose.hip is built by meson.build, which hipscope does not read: hipscope.toml has to say how."
+    )
+    assert client.offered[0][1] == ["Edit", "Only this file"]
+    _, change = client.edits[0].edit.document_changes or ()
+    assert isinstance(change, lsp.TextDocumentEdit)
+    assert "meson compile -C build" in getattr(change.edits[0], "new_text", "")
+
+
+async def test_a_compilation_database_beside_sources_that_belong_together_is_named(client: Editor) -> None:
+    client.path.with_name("compile_commands.json").write_text("[]")
+    client.open(MADE)
+    await client.run(PROFILE)
+    assert client.questions == [QUESTION + " compile_commands.json is not read for that."]

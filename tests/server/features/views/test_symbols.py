@@ -1,5 +1,7 @@
 """Kernels by what they cost, in the outline, the symbol search and a request of their own."""
 
+import re
+
 from lsprotocol import types as lsp
 
 from tests.server.lsp_editor import PROFILE, PROGRAM, Editor, as_dict, until
@@ -42,3 +44,31 @@ async def test_the_request_gives_each_kernel_its_cost_place_and_findings(client:
     assert (row["uri"], row["range"]["start"]["line"], row["provenance"]) == (client.uri, 0, "modelled")
     assert [(f["formula"], f["line"]) for f in row["findings"]] == [("bankConflict", 3)]
     assert by_name["copy"]["findings"] == []
+
+
+async def test_a_program_as_a_whole_has_its_time_its_top_kernel_and_what_binds_it(client: Editor) -> None:
+    async def project() -> dict[str, object]:
+        return as_dict(await client.protocol.send_request_async("hipscope/project", {"uri": client.uri}))  # type: ignore[no-untyped-call,no-any-return]
+
+    client.open(TWO)
+    assert await project() is None
+    await client.run(PROFILE)
+    await until(lambda: client.marks)
+    found = await project()
+    assert (found["name"], found["kernels"], found["findings"], found["stale"]) == (
+        "transpose.hip",
+        2,
+        1,
+        False,
+    )
+    rows = as_dict(await client.protocol.send_request_async("hipscope/kernels", {}))["kernels"]  # type: ignore[no-untyped-call]
+    assert found["timeNs"] == sum(row["timeNs"] for row in rows)
+    assert re.fullmatch(r"61\.7 us · (transpose|copy) \d+ % · LDS bound", str(found["summary"]))
+    # A document of no profile: the program that was profiled last.
+    other = as_dict(
+        await client.protocol.send_request_async("hipscope/project", {"uri": "file:///elsewhere.hip"})  # type: ignore[no-untyped-call]
+    )
+    assert other == found
+    client.change(TWO.replace("tile[n][n]/*slow*/", "tile[n][0]"))
+    changed = await project()
+    assert (changed["stale"], changed["findings"]) == (True, 0)
