@@ -29,7 +29,7 @@ def units(text: str, encoding: Encoding) -> int:
     return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
 
 
-def column_units(line: str, byte_column: ByteColumn, encoding: Encoding) -> int:
+def column_units(line: str, byte_column: int, encoding: Encoding) -> int:
     """A byte column that counts from 1 as a character offset in the client's units."""
     head = line.encode("utf-8", "surrogatepass")[: max(0, byte_column - 1)]
     return units(head.decode("utf-8", "ignore"), encoding)

@@ -15,7 +15,6 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import from_fs_path
 
-from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.directories import state_directory, write_atomically
 from hipscope.server.edit.positions import Encoding, column_units
 from hipscope.server.render import words
@@ -136,7 +135,7 @@ def _column(marks: Marks, one: IsaInstruction, line: int | None, encoding: Encod
         return None
     text = marks.current_lines[line - 1]
     same = marks.lines.line_before(one.line + 1) == text
-    return column_units(text, ByteColumn(one.column), encoding) if same else None
+    return column_units(text, one.column, encoding) if same else None
 
 
 def _listed(ls: HipServer, marks: Marks, kernel: Kernel, found: IsaReport) -> IsaListing:
