@@ -131,13 +131,18 @@ async def profile_again(ls: HipServer, uri: str) -> bool:
             # Other settings build it now: its failure is no longer true, and the new project has its own.
             ls.store.fail(name, ())
             publish_project(ls, name)
+    parts: set[str] = set()
     if (key := key_of(ls, uri)) is not None and can_profile(ls, uri):
+        if str(key) == file and str(key) not in programs and not is_program(ls, key):
+            parts.add(str(key))
         programs[str(key)] = uri
     now = ls.files_now()
-    again = [
-        of for key, of in sorted(programs.items()) if not ls.store.is_current(key, ls.asked_inputs(key), now)
-    ]
-    await asyncio.gather(*(profile(ls, of, show_project, asked=False) for of in again))
+    again = {
+        key: of for key, of in programs.items() if not ls.store.is_current(key, ls.asked_inputs(key), now)
+    }
+    await asyncio.gather(
+        *(profile(ls, of, show_project, asked=False, part=key in parts) for key, of in sorted(again.items()))
+    )
     return bool(again)
 
 

@@ -27,7 +27,6 @@ from hipscope.server.session.project_job import (
     PREPARING,
     Answer,
     Show,
-    is_program,
     job_request,
     needed_key,
     reason_first,
@@ -39,14 +38,17 @@ from hipscope.server.session.project_job import (
 from hipscope.server.session.saved_reports import save_report
 
 
-async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool) -> Answer:
-    """Build and profile the project of a document and `show` the result. `asked`: the user waits for this one."""
+async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: bool = False) -> Answer:
+    """Build and profile the project of a document and `show` the result. `asked`: the user waits for this one.
+
+    A `part` is no program by itself: nothing is done where nobody says how its program is built.
+    """
     key = needed_key(ls, uri)
     if not await settle_build(ls, key, uri, asked=asked):
         return {"status": "asked", "message": WHEN_SAVED}
     key = needed_key(ls, uri)
-    if not asked and key.is_file() and not is_program(ls, key):
-        return {"status": "idle"}  # a part of a program that nobody has said how to build
+    if part and key.is_file():
+        return {"status": "idle"}
 
     async def work() -> Answer:
         async with progress_bar(ls, f"Profiling {key.name}", lambda: ls.jobs.cancel(str(key))) as progress:
