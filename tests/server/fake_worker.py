@@ -38,6 +38,11 @@ OPENS = (
     "(lambda line: sys.exit(answer(line, sys.stdout, threading.Event())))"
 )
 FAILURES: dict[str, Object] = {
+    "late": {
+        "message": "kernel k: not finished within 1.4 s, when the program's time was over; raise the limit (timeout_s)",
+        "exit_code": 5,
+        "failure": "ProgramFailed",
+    },
     "compiler": {
         "message": "no compiler for AMD GPUs found; missing: clang-19, lld-19",
         "hint": "run: sudo apt-get install -y clang-19 lld-19",

@@ -167,6 +167,15 @@ async def test_more_time_is_written_into_the_settings(real: Editor) -> None:
     assert [e.new_text for e in change.edits] == ["timeout_s = 4.0"]
 
 
+async def test_more_time_is_more_than_the_limit_whatever_the_message_counts(client: Editor) -> None:
+    """A kernel that the program's end stopped after 1.4 s: the limit of 120 s was too short, not the 1.4 s."""
+    client.answers = ["Allow It More Time"]
+    client.open(PROGRAM + "// worker: late\n")
+    await client.run(PROFILE)
+    _, change = (await until(lambda: client.edits))[0].edit.document_changes
+    assert [e.new_text for e in change.edits] == ["timeout_s = 480.0\n"]
+
+
 async def test_a_client_without_questions_is_told_in_words(tmp_path: Path) -> None:
     client = make_client()
     await client.start_io(*COMMAND, env=ENVIRONMENT)

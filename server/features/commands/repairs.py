@@ -25,7 +25,7 @@ from hipscope.server.features.commands.profile import choose_again, profile
 from hipscope.server.features.commands.settings_edit import edit_setting
 from hipscope.server.jobs.messages import JobError
 from hipscope.server.session.build_choices import is_built_alone
-from hipscope.server.session.known_profiles import SOURCES
+from hipscope.server.session.known_profiles import SOURCES, toml_settings
 from hipscope.server.session.language_server import HipServer, show_file
 from hipscope.server.session.project_job import Show
 
@@ -40,7 +40,6 @@ Repair = Callable[[], Coroutine[Any, Any, object]]
 _INSTALLS = re.compile(r"\b(?:run: )?((?:sudo )?apt-get install [^()]+)")
 _LIMIT = re.compile(r"\b((?:build_)?timeout_s)\b")
 _IN_SETTINGS = re.compile(r"(?P<path>/[^\n]*?hipscope\.toml)(?::(?P<line>\d+))?:")
-_STOPPED_AFTER = re.compile(r"\b(\d+(?:\.\d+)?) s\b")
 _FAULT = re.compile(r"\bSIG(?!KILL|TERM)[A-Z]+\b|\bfault\b|\bout-of-bounds\b|\bmisaligned\b")
 _PROPOSED = (
     re.compile(r"[\"'`](-[\w-]+(?:[ =][\w./-]+)?)[\"'`]"),
@@ -79,7 +78,7 @@ def _repairs(ls: HipServer, key: Path, failure: JobError, show: Show) -> Iterato
         line = int(settings["line"] or 1) - 1
         yield SETTINGS_ACTION, lambda: show_file(ls, Path(settings["path"]), line)
     elif (limit := _LIMIT.search(said)) is not None:
-        yield LONGER_ACTION, lambda: _allow_longer(ls, key, limit[1], said, show)
+        yield LONGER_ACTION, lambda: _allow_longer(ls, key, limit[1], show)
     elif "in hipscope.toml" in said and (home := place_of(key, "hipscope.toml").holder) is not None:
         yield SETTINGS_ACTION, lambda: show_file(ls, home / "hipscope.toml")
     yield from _of_the_program(ls, key, failure, show)
@@ -137,11 +136,14 @@ async def _hand_over(ls: HipServer, command: str, how: str) -> None:
     ls.protocol.notify("hipscope/command", {"command": command.strip(), "how": how})
 
 
-async def _allow_longer(ls: HipServer, key: Path, limit: str, said: str, show: Show) -> None:
-    """Write four times the limit that was too short, and profile with it."""
-    seconds = max((float(number) for number in _STOPPED_AFTER.findall(said)), default=120.0)
+async def _allow_longer(ls: HipServer, key: Path, limit: str, show: Show) -> None:
+    """Write four times the limit that was too short, and profile with it. What a message counts may be less."""
+    from hipscope.analysis.config import Config
+
     folder = key if key.is_dir() else key.parent
-    if await edit_setting(ls, folder / "hipscope.toml", limit, 4 * seconds):
+    home = place_of(key, "hipscope.toml").holder or folder
+    seconds = toml_settings(home / "hipscope.toml").get(limit, Config.model_fields[limit].default)
+    if await edit_setting(ls, folder / "hipscope.toml", limit, 4 * float(seconds)):
         await profile(ls, ls.uri(str(key)), show, asked=True)
 
 
