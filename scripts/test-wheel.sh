@@ -31,6 +31,7 @@ cp "$demo" demo.hip
 venv/bin/python -m pip install -q --disable-pip-version-check "$wheel" </dev/null
 without report venv/bin/hipscope profile --format html -o page.html demo.hip
 without history venv/bin/hipscope history -o times.parquet
+without history venv/bin/hipscope history --importance
 without agent venv/bin/hipscope mcp
 echo 'programs = ["demo.hip"]' >sweep.toml
 without scale venv/bin/hipscope sweep sweep.toml -o rows.csv
@@ -50,11 +51,13 @@ for name, function in (("libamdhip64.so", "hipMalloc"), ("libhiprtc.so", "hiprtc
 END
 venv/bin/hipscope profile --format html -o page.html demo.hip
 venv/bin/hipscope history -o times.parquet
+venv/bin/hipscope history -o history.html
+venv/bin/hipscope history --importance | grep -q 'from 8 on'
 venv/bin/hipscope mcp </dev/null
 venv/bin/hipscope sweep sweep.toml --workers 1 -o rows.csv
 grep -q smooth_transpose rows.csv
 venv/bin/python -I -c 'import pandas; assert "smooth_transpose" in str(pandas.read_parquet("times.parquet")["kernel"][0])'
-[ -s page.html ]
+[ -s page.html ] && grep -q smooth_transpose history.html
 venv/bin/hipscope optimize --formula bankConflict --format json demo.hip >optimize.json
 venv/bin/python -I - <<'END'
 import json

@@ -134,7 +134,8 @@ def _of_kernel(rows: pandas.DataFrame) -> Importance:
 
     names = [name for name in rows.columns if _may_explain(str(name))]
     known = rows[["launch_ns", *names]].astype(float)
-    known = known[known["launch_ns"] > 0].drop_duplicates()
+    counted = known[[name for name in names if name not in _OF_THE_CODE]].notna().any(axis=1)
+    known = known[(known["launch_ns"] > 0) & counted].drop_duplicates()
     known = known.loc[:, known.notna().all() & (known.nunique() > 1) | (known.columns == "launch_ns")]
     known = known.drop_duplicates()
     runs = len(known)

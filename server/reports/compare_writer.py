@@ -21,6 +21,9 @@ from hipscope.server.reports.schema.compare import (
 from hipscope.server.reports.schema.profile import Kernel, Report
 
 _LIMIT = re.compile(r"(?P<what>[a-z]+)\s*(?:>\s*(?P<most>\d+(?:\.\d+)?)\s*(?P<unit>%?)|:\s*(?P<word>[a-z]+))")
+# How programs say that their results are wrong, which many do with exit code 0.
+_FAILS = re.compile(r"\b(fail(s|ed|ure)?|mismatch(es|ed)?|incorrect|wrong)\b", re.IGNORECASE)
+_MOST_SHOWN = 120
 _COUNTS: Mapping[str, Callable[[ComparedSide], int | None]] = {
     "vgpr": lambda side: side.vgprs,
     "agpr": lambda side: side.agprs,
@@ -59,7 +62,13 @@ def _limit(text: str) -> Limit:
 
 
 def compare_reports(program: str, base: Report, head: Report) -> ComparedProgram:
-    """The kernels of two profiles of a program: those of the head, longest first, then those that are gone."""
+    """The kernels of two profiles of a program: those of the head, longest first, then those that are gone.
+
+    A head that prints that its own check fails, where the base prints none of that, has failed: what a wrong program
+    takes is no news.
+    """
+    if (line := _failing_line(base.program.output, head.program.output)) is not None:
+        return ComparedProgram(program, (), f"its own check fails: `{line}`")
     reason = _not_comparable(base, head)
     before = {kernel.mangled: kernel for kernel in base.kernels}
     partners = _partners(base.kernels, head.kernels)
@@ -72,6 +81,12 @@ def compare_reports(program: str, base: Report, head: Report) -> ComparedProgram
         _row(base, kernel, head, None, reason) for kernel in base.kernels if kernel.mangled not in matched
     ]
     return ComparedProgram(program, tuple(rows), None)
+
+
+def _failing_line(base: str, head: str) -> str | None:
+    """The first line by which a program says that its check failed; None where the base has as many of them."""
+    before, after = ([line for line in text.splitlines() if _FAILS.search(line)] for text in (base, head))
+    return after[0].strip()[:_MOST_SHOWN] if len(after) > len(before) else None
 
 
 def passed_limits(programs: Sequence[ComparedProgram], limits: Sequence[Limit]) -> tuple[PassedLimit, ...]:

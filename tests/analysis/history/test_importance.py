@@ -114,6 +114,8 @@ def test_registers_count_and_other_devices_do_not_mix(tmp_path: Path) -> None:
         row = replace(KERNEL, launch_ns=vgprs**2 * 100.0, vgprs=vgprs, counters=few)
         store.add(tmp_path, entry, [row])
         store.add(tmp_path, replace(entry, device="mi210", inputs="other"), [replace(row, launch_ns=1000.0)])
+    without = replace(ENTRY, time="2026-11-28T10:00:00+00:00")  # as a profile of times alone
+    store.add(tmp_path, without, [replace(KERNEL, launch_ns=77.0, vgprs=99)])
     first, second = importance(frame(tmp_path))
     assert [one.name for one in first.counters] == ["vgprs"]
     assert (second.device, second.counters) == ("mi210", ())

@@ -105,6 +105,28 @@ def test_two_saved_profiles_are_compared_and_the_gate_leaves_with_5(
     assert "nothing.json" in wrong.line
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "failed"),
+    [
+        ("1 run\nPASS\n", "1 run\nFAIL\n", True),
+        ("PASS\n", "sum: mismatch at 7\nPASS\n", True),
+        ("FAIL\n", "FAIL again\n", False),
+        ("0 failures\n", "0 failures\n", False),
+        ("failsafe\n", "failsafe mode, failover\n", False),
+    ],
+)
+def test_a_head_whose_own_check_fails_is_named_and_not_compared(
+    cli: Cli, report_data: dict[str, Any], before: str, after: str, failed: bool
+) -> None:
+    """Many programs leave with 0 all the same."""
+    for name, output in (("base", before), ("head", after)):
+        program = report_data["program"] | {"output": output}
+        cli.write(json.dumps(report_data | {"program": program}), f"{name}.json")
+    done = cli("compare", "base.json", "head.json", "--fail-on", "time>5%")
+    assert done.code == (4 if failed else 0), done.stdout
+    assert ("its own check fails" in done.stdout) == failed
+
+
 def test_two_revisions_are_profiled_and_a_program_that_fails_leaves_the_others(
     cli: Cli,
 ) -> None:
