@@ -346,7 +346,7 @@ def _side(side: Side | None) -> Answer | None:
 def compared_answer(program: ComparedProgram, provenance: str | None) -> Answer:
     """Two profiles, kernel by kernel, the largest change of time first."""
     rows = sorted(program.kernels, key=lambda k: -abs(k.change or 0.0))
-    return {"times_are": provenance, "kernels": [_compared(kernel) for kernel in rows]}
+    return {"times_are": provenance, "failed": program.failed, "kernels": [_compared(k) for k in rows]}
 
 
 def _compared(kernel: ComparedKernel) -> Answer:

@@ -246,6 +246,12 @@ class Tools:
         new_text: Annotated[
             str, Field(description="The whole new text of that file; one kernel may differ, nothing else.")
         ],
+        replaces: Annotated[
+            str | None,
+            Field(
+                description="The piece of the file, there once, that new_text takes the place of; None: all."
+            ),
+        ] = None,
         program: Annotated[
             str | None, Field(description="The program to judge it in, where that is another file or folder.")
         ] = None,
@@ -266,6 +272,7 @@ class Tools:
                 raise UsageError(f"{file} is not a file")
             if len(new_text) > LONGEST_TEXT:
                 raise UsageError(f"the new text is longer than {LONGEST_TEXT} characters")
+            whole = new_text if replaces is None else _replaced(source, replaces, new_text)
             target = source if program is None else self._desk.roots.runnable(program)
             request = self._request(
                 "judge",
@@ -274,7 +281,7 @@ class Tools:
                 bench=bench,
                 kernel=kernel,
                 file=str(source),
-                new_text=new_text,
+                new_text=whole,
             )
             return await self._judged(request, ctx)
 
@@ -398,6 +405,22 @@ def _teller(ctx: Wire) -> Callable[[float, float | None, str], Awaitable[None]]:
         await ctx.report_progress(progress, total, message)
 
     return tell
+
+
+def _replaced(source: Path, piece: str, new_text: str) -> str:
+    """The text of a file with another one in place of a piece of it. Raises UsageError unless that is there once."""
+    try:
+        text = source.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{source}: {error}", "give the whole new text") from None
+    count = text.count(piece) if piece else 0
+    if count != 1:
+        found = "not in it" if count == 0 else f"in it {count} times"
+        raise UsageError(
+            f"the piece to replace is {found}",
+            "copy it from the file as it is, with lines around it that make it the only one",
+        )
+    return text.replace(piece, new_text)
 
 
 def _read(kind: type[Any], data: Mapping[str, Any]) -> Any:

@@ -157,10 +157,18 @@ async def test_no_cheat_lands_and_an_honest_rewrite_does(cli: Cli) -> None:
         await cheat.refused(
             "another program", "judge_rewrite", file="second.hip", new_text=HONEST, program="columns.hip"
         )
+        for piece in ("", "not in the file", "i"):
+            await cheat.refused(piece, "judge_rewrite", file="columns.hip", new_text=HONEST, replaces=piece)
         for name in ("verified-000000", "", "report-1", "../columns.hip", profile["report"], "x" * 9000):
             await cheat.refused(name, "apply_verified", id=name, file="columns.hip")
 
-        honest = await ask("judge_rewrite", file="columns.hip", new_text=HONEST, max_tokens=FEWEST_TOKENS)
+        honest = await ask(
+            "judge_rewrite",
+            file="columns.hip",
+            new_text=PADDED,
+            replaces=TILE,
+            max_tokens=FEWEST_TOKENS,
+        )
         assert honest["verdict"] == "verified", honest
         await cheat.refused("an id of another file", "apply_verified", id=honest["id"], file="second.hip")
         await cheat.refused(

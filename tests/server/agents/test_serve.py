@@ -135,6 +135,10 @@ async def test_failures_are_answers_with_what_to_do(cli: Cli, project: Path) -> 
         assert failed["error"] == "the program left with exit code 2"
         assert "usage: transpose" in failed["printed"]
         assert "known: none yet" in (await ask("hotspots", report="report-7"))["what_to_do"]
+        for piece, found in (("", "not in it"), ("nowhere", "not in it"), ("in", "times")):
+            refused = await ask("judge_rewrite", file="broken.hip", new_text="x", replaces=piece)
+            assert found in refused["error"]
+            assert "copy it from the file" in refused["what_to_do"]
         assert "no id of a verified edit" in (await ask("apply_verified", id="verified-0"))["error"]
         assert "nothing is kept" in (await ask("more", handle="rest-9"))["error"]
 
