@@ -39,7 +39,7 @@ const SQUIGGLE = ".squiggly-error, .squiggly-warning, .squiggly-info";
 let passed = 0;
 let failed = 0;
 mkdirSync(PICTURES, { recursive: true });
-const PARTS = { mainJob, project, cancelling, programInCpp, plainCpp, restrictedMode, noServer };
+const PARTS = { mainJob, review, project, cancelling, programInCpp, plainCpp, restrictedMode, noServer };
 const asked = process.argv.slice(2);
 const wanted = (part) => asked.length === 0 || asked.includes(part.name);
 // Most of the first minute is a download: it goes on beside the others.
@@ -58,16 +58,8 @@ async function mainJob() {
   });
   const { page } = editor;
   const status = statusItem(page);
-  // The time of the kernel as its lens has it; null while it is stale or not shown.
-  const currentTime = async () => {
-    const lenses = (await page.locator(".codelens-decoration").allInnerTexts()).map(plain);
-    return (
-      lenses.find((text) => /modelled/.test(text) && !/stale/.test(text))?.match(/[\d.]+ [num]?s\b/)?.[0] ??
-      null
-    );
-  };
+  const currentTime = () => kernelTime(page);
   let timeBefore = null;
-  let timeAfter = null;
   await inOrder(editor, [
     [
       "the installed extension starts the server when a HIP file is open",
@@ -89,20 +81,6 @@ async function mainJob() {
     [
       "the status bar has the program's time, its top kernel, what binds it, and the number of findings",
       () => status.filter({ hasText: /^\s*[\d.]+ us · \w+ · .* bound · 1 finding\s*$/ }).waitFor(),
-    ],
-    [
-      "the tree of kernels leads to a kernel and to its finding",
-      async () => {
-        await goToLine(page, 1);
-        await command(page, "Focus on GPU Kernels View");
-        const rows = page.locator(".pane", { hasText: "GPU Kernels" }).locator(".monaco-list-row");
-        await rows.filter({ hasText: /bound/ }).first().click();
-        await untilEqual(() => cursorLine(page), KERNEL_LINE);
-        await rows.filter({ hasText: "bankConflict" }).first().click();
-        await untilEqual(() => cursorLine(page), MARKED_LINE);
-        await page.screenshot({ path: join(PICTURES, "kernels.png") });
-        await command(page, "View: Toggle Primary Side Bar Visibility");
-      },
     ],
     [
       "the marked line is tinted by its share of the time",
@@ -178,19 +156,6 @@ async function mainJob() {
       },
     ],
     [
-      "Next Candidate shows another rewrite in its place, or says that there is none and shows the same again",
-      async () => {
-        const toast = page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).last();
-        const first = plain(await toast.innerText());
-        await command(page, "hipscope: Show the Next Candidate");
-        const none = page.locator(".notification-toast", { hasText: "no other rewrite was verified" });
-        const another = toast.filter({ hasNotText: first.split("\n")[0] });
-        await broughtByJob(page, none.or(another));
-        await page.screenshot({ path: join(PICTURES, "next-candidate.png") });
-        assert.equal(await page.locator(".monaco-diff-editor").count(), 1);
-      },
-    ],
-    [
       "Reject leaves the text as it was",
       async () => {
         await command(page, "hipscope: Reject the Rewrite");
@@ -251,9 +216,103 @@ async function mainJob() {
           .waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
         await page.locator(".codelens-decoration", { hasText: /modelled/ }).waitFor();
         await untilEqual(() => linesOf(page, SQUIGGLE), []);
-        await until(async () => (timeAfter = await currentTime()) !== null, "the new time of the kernel");
-        assert.notEqual(timeAfter, timeBefore, "Accept shows the new numbers");
         await page.screenshot({ path: join(PICTURES, "optimized.png") });
+      },
+    ],
+    [
+      "a server that is killed is started again and still knows the marks",
+      async () => {
+        const [server] = await serversIn(editor.workspace);
+        process.kill(server, "SIGKILL");
+        await untilEqual(
+          async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length,
+          1,
+        );
+        await hoverMarkedLine(page);
+      },
+    ],
+    [
+      "nothing outside this machine was asked for",
+      () => {
+        // The name under which the editor's own service worker serves the files of its Markdown preview.
+        const served = /^https:\/\/[^/]+\.vscode-resource\.vscode-cdn\.net\//;
+        assert.deepEqual(
+          editor.outside.filter((url) => !served.test(url)),
+          [],
+        );
+      },
+    ],
+  ]);
+}
+
+/** The program as a whole, and a rewrite from its first candidate to the comparison of the profiles before and after. */
+async function review() {
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { [EXAMPLE]: SOURCE },
+    open: EXAMPLE,
+    settings: BY_INTERPRETER,
+  });
+  const { page } = editor;
+  const currentTime = () => kernelTime(page);
+  let timeBefore = null;
+  let timeAfter = null;
+  await inOrder(editor, [
+    [
+      "a profile is shown",
+      async () => {
+        await ready(page);
+        await goToLine(page, MARKED_LINE);
+        await command(page, "hipscope: Profile This Program");
+        await broughtByJob(page, page.locator(SQUIGGLE).first());
+        await until(async () => (timeBefore = await currentTime()) !== null, "the time of the kernel");
+      },
+    ],
+    [
+      "the tree of kernels leads to a kernel and to its finding",
+      async () => {
+        await goToLine(page, 1);
+        await command(page, "Focus on GPU Kernels View");
+        const rows = page.locator(".pane", { hasText: "GPU Kernels" }).locator(".monaco-list-row");
+        await rows.filter({ hasText: /bound/ }).first().click();
+        await untilEqual(() => cursorLine(page), KERNEL_LINE);
+        await rows.filter({ hasText: "bankConflict" }).first().click();
+        await untilEqual(() => cursorLine(page), MARKED_LINE);
+        await page.screenshot({ path: join(PICTURES, "kernels.png") });
+        await command(page, "View: Toggle Primary Side Bar Visibility");
+      },
+    ],
+    [
+      "the light bulb offers the rewrite",
+      async () => {
+        await chooseAction(page, /Optimize kernel/i);
+        await broughtByJob(page, page.locator(".monaco-diff-editor").first());
+      },
+    ],
+    [
+      "Next Candidate shows another rewrite in its place, or says that there is none and shows the same again",
+      async () => {
+        const toast = page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).last();
+        const first = plain(await toast.innerText());
+        await command(page, "hipscope: Show the Next Candidate");
+        const none = page.locator(".notification-toast", { hasText: "no other rewrite was verified" });
+        const another = toast.filter({ hasNotText: first.split("\n")[0] });
+        await broughtByJob(page, none.or(another));
+        await page.screenshot({ path: join(PICTURES, "next-candidate.png") });
+        assert.equal(await page.locator(".monaco-diff-editor").count(), 1);
+      },
+    ],
+    [
+      "Accept shows the new numbers, and a save keeps them",
+      async () => {
+        await command(page, "hipscope: Accept the Rewrite");
+        await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
+        await page.keyboard.press("Control+s");
+        await until(
+          async () => (timeAfter = await currentTime()) !== null && timeAfter !== timeBefore,
+          "the new time of the kernel",
+          JOB_TIMEOUT,
+        );
       },
     ],
     [
@@ -279,29 +338,6 @@ async function mainJob() {
         await preview(page).getByText("smooth_transpose").first().waitFor();
         await page.screenshot({ path: join(PICTURES, "compared.png") });
         await command(page, "View: Single Column Editor Layout");
-      },
-    ],
-    [
-      "a server that is killed is started again and still knows the marks",
-      async () => {
-        const [server] = await serversIn(editor.workspace);
-        process.kill(server, "SIGKILL");
-        await untilEqual(
-          async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length,
-          1,
-        );
-        await hoverMarkedLine(page);
-      },
-    ],
-    [
-      "nothing outside this machine was asked for",
-      () => {
-        // The name under which the editor's own service worker serves the files of its Markdown preview.
-        const served = /^https:\/\/[^/]+\.vscode-resource\.vscode-cdn\.net\//;
-        assert.deepEqual(
-          editor.outside.filter((url) => !served.test(url)),
-          [],
-        );
       },
     ],
   ]);
@@ -609,6 +645,13 @@ async function said(page) {
     .catch(() => "no status item");
   const messages = await page.locator(".notification-toast").allInnerTexts();
   return [label, ...messages].map((text) => text.replaceAll(/\s+/g, " ").trim()).join("\n  ");
+}
+
+/** The time of the kernel as its lens has it; null while it is stale or not shown. */
+async function kernelTime(page) {
+  const lenses = (await page.locator(".codelens-decoration").allInnerTexts()).map(plain);
+  const current = lenses.find((text) => /modelled/.test(text) && !/stale/.test(text));
+  return current?.match(/[\d.]+ [num]?s\b/)?.[0] ?? null;
 }
 
 function statusItem(page) {
