@@ -5,6 +5,7 @@ Takes a kernel and a device, gives each metric with its value, or with what is m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from hipscope.analysis.counters.formula import Missing, evaluate, names_in
 from hipscope.analysis.counters.table import Metric, MetricTable, metric_table
 from hipscope.analysis.profile import Device, Kernel
+
+_LEVEL = re.compile(r"\b(\w+)_ACCUM\b")
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def metric_columns(frame: Any, device: Device) -> Any:
     if table is None:
         return frame
     values = {**dict(frame.items()), **device_values(device), "T": frame["duration_ns"], "LAUNCHES": 1}
-    found = {key: evaluate(metric.formula, values, table.names) for key, metric in table.metrics.items()}
+    found = {k: evaluate(m.formula, _of_pass(m, values), table.names) for k, m in table.metrics.items()}
     columns = {key: value for key, value in found.items() if not isinstance(value, Missing)}
     return pandas.concat([frame, pandas.DataFrame(columns, index=frame.index)], axis=1)
 
@@ -80,7 +83,14 @@ def counters_of(metric: Metric, table: MetricTable) -> frozenset[str]:
 
 
 def _measured(metric: Metric, values: Mapping[str, Any], table: MetricTable) -> MeasuredMetric:
-    value = evaluate(metric.formula, values, table.names)
+    value = evaluate(metric.formula, _of_pass(metric, values), table.names)
     if isinstance(value, Missing):
         return MeasuredMetric(metric, None, tuple(sorted(value.names)))
     return MeasuredMetric(metric, value)
+
+
+def _of_pass(metric: Metric, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values, with the busy cycles of the pass that summed the metric's level, where these were recorded."""
+    level = _LEVEL.search(metric.formula)
+    cycles = values.get(f"{level[1]}_CYCLES") if level else None
+    return values if cycles is None else {**values, "GRBM_GUI_ACTIVE": cycles}

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hipscope.analysis.ingest.formats.columns import Floats, Integers
-from hipscope.analysis.ingest.formats.counter_kinds import TIME, is_of_cycles, kind_of, weight_of
+from hipscope.analysis.ingest.formats.counter_kinds import CYCLES, TIME, is_of_cycles, kind_of, weight_of
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, joined_launches
 from hipscope.analysis.profile import Counted
+
+_SAME_WORK = 1.5  # passes of one program differ by less
 
 
 @dataclass
@@ -78,6 +80,7 @@ def join_counters(
         if len(kept):
             same = JoinedPass(part.number, part.rows[kept], part.names, part.codes[kept], part.values[kept])
             _add(kernels, launches, durations, same, expressions)
+    lost += _other_cycles(launches, joined)
     return Joined(kernels, joined, covered, tuple(lost))
 
 
@@ -108,6 +111,22 @@ def _counted_by_all(
     return covered
 
 
+def _other_cycles(launches: LaunchColumns, passes: Sequence[JoinedPass]) -> list[str]:
+    """Kernels whose launches kept the GPU busy much longer in one pass than in another."""
+    found: dict[int, list[float]] = {}
+    for part in passes:
+        chosen = part.codes == (part.names.index(CYCLES) if CYCLES in part.names else -1)
+        kernels = launches.kernel.codes[part.rows[chosen]]
+        for kernel in np.unique(kernels).tolist():
+            found.setdefault(kernel, []).append(float(part.values[chosen][kernels == kernel].mean()))
+    return [
+        f"{launches.kernel.names[kernel]}: the GPU was busy {max(means) / min(means):.1f} times as long in one counter "
+        "pass as in another: what is divided by its cycles is that uncertain"
+        for kernel, means in found.items()
+        if min(means) > 0 and max(means) / min(means) > _SAME_WORK
+    ]
+
+
 def matching_rows(launches: LaunchColumns, others: LaunchColumns) -> Integers:
     """For each launch of another run, the row of the same one here; -1 where there is none."""
     by_number = _by_number(launches, others)
@@ -122,7 +141,7 @@ def launches_of_passes(passes: Sequence[CounterColumns]) -> LaunchColumns | None
     if not passes:
         return None
     heads = [p.launches for p in passes]
-    first = next((p.launches for p in passes if "GRBM_GUI_ACTIVE" in p.name.used()), heads[0])
+    first = next((p.launches for p in passes if CYCLES in p.name.used()), heads[0])
     parts = [_in_order(first)]
     known = set(first.kernel.used())
     for other in heads:

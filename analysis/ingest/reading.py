@@ -17,6 +17,7 @@ import numpy as np
 
 from hipscope.analysis.ingest.counters import launches_of_passes
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers
+from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded, joined_launches
 from hipscope.analysis.ingest.formats.traces import Trace
 from hipscope.analysis.ingest.recognise import CODE_OBJECT, SIDECAR, TOTALS, FoundFile
@@ -196,7 +197,7 @@ def _runs(read: Sequence[ReadFile], notes: list[str]) -> list[_Run]:
     for file in read:
         key = _place(file.found)
         for counters in (c for r in file.recordings for c in r.counters):
-            counted[key] = counted.get(key, False) or "GRBM_GUI_ACTIVE" in counters.name.used()
+            counted[key] = counted.get(key, False) or CYCLES in counters.name.used()
         for columns in (c for r in file.recordings for c in r.launches):
             if not len(columns):
                 continue

@@ -11,7 +11,7 @@ import re
 from hipscope.analysis.profile import CounterKind
 
 TIME = "time"
-_CYCLES = "GRBM_GUI_ACTIVE"
+CYCLES = "GRBM_GUI_ACTIVE"
 _WAVES = "SQ_WAVES"
 # Ratios that rocprofiler-sdk ships, with what each is divided by. Where that is the cycles of the launch, its time
 # serves.
@@ -22,9 +22,9 @@ _WEIGHTS: dict[str, str] = {
             "WriteUnitStalled", "MfmaUtil", "LDSBankConflict", "ALUStalledByLDS", "GPUBusy", "GPU_UTIL", "CU_OCCUPANCY",
             "CU_UTILIZATION", "TA_UTIL", "SE_UTIL", "VALU_UTIL", "SQ_UTIL",
         ),
-        _CYCLES,
+        CYCLES,
     ),
-    "MeanOccupancyPerActiveCU": "SQ_BUSY_CYCLES",
+    "MeanOccupancyPerActiveCU": "SQ_BUSYCYCLES",
     "VALUUtilization": "SQ_ACTIVE_INST_VALU",
     "L2CacheHit": "TCC_REQ_sum",
     **dict.fromkeys(
@@ -62,4 +62,4 @@ def weight_of(name: str) -> str | None:
 
 def is_of_cycles(weight: str) -> bool:
     """Whether a weight is the cycles of the launch, for which its time stands in."""
-    return weight == _CYCLES
+    return weight == CYCLES

@@ -16,6 +16,7 @@ import numpy as np
 
 from hipscope.analysis.ingest.formats.agents import agents_of_table
 from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, Texts, texts
+from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
 from hipscope.analysis.ingest.formats.tables import CsvTable, Raw, read_table
 
@@ -111,7 +112,6 @@ def read_wide_counters(path: Path) -> Recorded:
     launches = _launches(table)
     level = path.stem if _LEVEL_FILES.match(path.stem) else None
     parts: list[tuple[str, Floats]] = []
-    taken: set[str] = set()
     for name in table.columns:
         if name in _NO_COUNTERS:
             continue
@@ -127,7 +127,8 @@ def read_wide_counters(path: Path) -> Recorded:
             continue
         if label == _ACCUMULATOR and level is not None:
             label = f"{level}_ACCUM"
-        taken.add(label)
+        if label == CYCLES and level is not None:  # those of the pass that summed the level
+            parts.append((f"{level}_CYCLES", value))
         parts.append((label, value))
     notes = list(table.damage)
     if not parts:  # time stamps, or a list of launches: what stands in where there is nothing better

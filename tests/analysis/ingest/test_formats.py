@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hipscope.analysis.counters.metrics import kernel_metrics
 from hipscope.analysis.ingest import read_captures
 from hipscope.analysis.ingest.formats.rocpd import read_rocpd
 from hipscope.analysis.ingest.others.ncu_report import MAGIC
@@ -211,6 +212,21 @@ def test_wide_counters_are_those_that_pandas_reads(tmp_path: Path) -> None:
     assert profile.device.ceilings["matrix_bf16"].per_s == 500100e9
     assert profile.device.ceilings["hbm"].basis == "measured"
     assert profile.program.command[0] == "./vcopy"
+
+
+def test_a_level_is_divided_by_the_cycles_of_its_own_pass(tmp_path: Path) -> None:
+    wide_counters(tmp_path / "timestamps.csv")
+    sysinfo(tmp_path / "sysinfo.csv")
+    head = "Dispatch_ID,GPU_ID,Kernel_Name,Start_Timestamp,End_Timestamp,GRBM_GUI_ACTIVE"
+    (tmp_path / "pmc_perf.csv").write_text(
+        f'{head}\n0,2,"{NAME}",1000,2000,80000\n1,2,"{NAME}",3000,3500,80000\n'
+    )
+    level = f'{head},SQ_ACCUM_PREV_HIRES\n0,2,"{NAME}",1000,2000,16000,400000\n1,2,"{NAME}",3000,3500,16000,400000\n'
+    (tmp_path / "SQ_LEVEL_WAVES.csv").write_text(level)
+    profile = read_captures([tmp_path])
+    waves = {m.metric.key: m.value for m in kernel_metrics(only(profile), profile.device)}["mean_waves"]
+    assert waves == 200  # 800,000 waves and cycles over 2 * 16,000 cycles of 8 XCDs
+    assert any("5.0 times as long in one counter pass" in note for note in profile.notes)
 
 
 def test_rows_that_are_all_too_short_give_what_they_have(tmp_path: Path) -> None:
