@@ -192,6 +192,8 @@ def _of_table(path: Path, head: bytes) -> tuple[str | None, Read | None, str | N
         if not _is_of_calls(path, head):
             return "kernel statistics", read_statistics, None
         return "statistics of calls", None, "not of kernels: nothing to show"
+    if {"Kernel_Name", "Start_Timestamp", "End_Timestamp"} <= columns:
+        return "launches", read_launch_table, None
     lines = head.decode("utf-8", "replace").split("\n", 400)[:400]
     if has_details(lines):
         return "Nsight Compute details page", read_details_page, None

@@ -54,6 +54,10 @@ def read_details_page(path: Path) -> Recorded:
     launches = list(found.values())
     if not launches:
         raise ValueError("no launch is in it")
+    if not any(_is_ncu(name) for launch in launches for name in launch.metrics):
+        raise ValueError(
+            "none of its metrics is one of Nsight Compute: it is of nvprof, or was put together by hand"
+        )
     columns, said = _columns(launches)
     places, names, values = [], [], []
     for place, launch in enumerate(launches):
@@ -73,6 +77,11 @@ def read_details_page(path: Path) -> Recorded:
         nvidia=True,
         notes=notes,
     )
+
+
+def _is_ncu(metric: str) -> bool:
+    """Whether it is a metric (`dram__bytes.sum`) or a label of a section (`L2 Hit Rate`)."""
+    return "__" in metric or " " in metric or metric == "Duration"
 
 
 def _columns(launches: Sequence[_Launch]) -> tuple[LaunchColumns, str]:
@@ -121,6 +130,8 @@ def _rows(path: Path) -> Iterator[Mapping[str, str] | None]:
 
 def has_details(lines: Sequence[str]) -> bool:
     """Whether one of the first lines is the header of the page."""
-    return any(
-        '"Metric Name"' in line and '"Metric Value"' in line and '"Kernel Name"' in line for line in lines
-    )
+    return any("Metric Name" in line and set(_cells(line)) >= COLUMNS for line in lines)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(' "\r') for cell in line.lstrip("\ufeff").split(",")]

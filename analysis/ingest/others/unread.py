@@ -41,6 +41,11 @@ _BY_TEXT: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "Nsight Systems records what is read",
     ),
     (
+        re.compile(rb"^ROCTracer \(pid=|^-{3,} \[\d+\] -{3,}$", re.MULTILINE),
+        "text of a sample of roctracer or rocprofiler",
+        "not read: rocprofv3 --kernel-trace --output-format csv writes what is",
+    ),
+    (
         re.compile(rb"^\s*Event\(|^==PROF== ", re.MULTILINE),
         "text of Nsight Compute",
         "not read: print it with ncu --csv, or --page raw --csv",

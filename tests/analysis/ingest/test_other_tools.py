@@ -169,6 +169,29 @@ def test_metrics_of_a_details_page_are_in_base_units(tmp_path: Path) -> None:
     assert "gpu__time_duration.sum was not collected" in str(profile.captures[0].why)
 
 
+def test_a_details_page_without_quotes_has_a_launch_for_each_id(tmp_path: Path) -> None:
+    """As a spreadsheet leaves it: with a byte order mark, and without quotes where no cell needs them."""
+    cells = "app,127.0.0.1,scale,2020-Oct-25 20:27:10,1,15,Command line profiler metrics"
+    rows = [f"{n},9,{cells},{name},{unit},{value}" for n in (0, 1) for name, unit, value in (
+        ("dram__bytes.sum", "byte", "4096"), ("gpu__time_duration.sum", "nsecond", "750"))]  # fmt: skip
+    head = (
+        "ID,Process ID,Process Name,Host Name,Kernel Name,Kernel Time,Context,Stream,Section Name,Metric Name,"
+        "Metric Unit,Metric Value"
+    )
+    (tmp_path / "a.csv").write_text("\n".join([head, *rows, ""]), encoding="utf-8-sig")
+    kernel = only(read_captures([tmp_path]))
+    assert (len(kernel.dispatches), kernel.time_ns, kernel.counters["dram__bytes.sum"]) == (2, 1500, 8192)
+
+
+def test_launches_with_times_are_read_whatever_else_a_table_has(tmp_path: Path) -> None:
+    head = "Index,KernelName,gpu-id,queue-id,grd0,DurationNs,BeginNs,EndNs,CorrelationId"
+    (tmp_path / "kernels.csv").write_text(
+        f"{head}\n0,scale,0,0,64,5,1000,1005,1\n1,scale,0,0,64,7,2000,2007,2\n"
+    )
+    kernel = only(read_captures([tmp_path]))
+    assert (len(kernel.dispatches), kernel.time_ns, kernel.counters) == (2, 12, {})
+
+
 def test_statistics_are_of_kernels_or_of_calls_by_what_is_in_them(tmp_path: Path) -> None:
     rocprof_statistics(tmp_path / "a.csv", ("hipMemcpy", "hipLaunchKernel"))
     with pytest.raises(UsageError, match="no profile"):
@@ -202,6 +225,14 @@ def _text(text: str) -> Callable[[Path], object]:
             "no kernel of a GPU",
         ),
         ("t.json", _text('{"traceEvents": 7}'), "holds no list"),
+        ("data.txt", _text("------ [000] ------\nTA_BUSY_avr [0]\n"), "rocprofv3 --kernel-trace"),
+        (
+            "inst.csv",
+            _text(
+                "ID,Process ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,9,f,SQ_INSTS_VALU,inst,7\n"
+            ),
+            "none of its metrics is one of Nsight Compute",
+        ),
         ("t.rpd", lambda path: rpd(path, kernels=False), "no kernel of a GPU"),
         ("t.json.gz", lambda path: path.write_bytes(b"\x1f\x8b" + bytes(90)), "compressed"),
     ],
