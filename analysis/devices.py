@@ -118,6 +118,12 @@ def with_measured(device: Device, measured: Mapping[str, float], source: str) ->
     return device.model_copy(update={"ceilings": ceilings})
 
 
+def empty_launch_ns(device: Device) -> float | None:
+    """What the shortest launch takes; None for a product on which nobody has measured it."""
+    row = _table()["product"].get(device.name, {}).get("empty_launch_ns")
+    return None if row is None else float(row["value"])
+
+
 def known_architectures() -> tuple[str, ...]:
     """The architectures of the table, in its order."""
     return tuple(_table()["arch"])

@@ -46,9 +46,7 @@ class CaptureTables:
             }
         )
         for name in names:
-            column = self.columns.whole[name]
-            known = column != MISSING
-            frame[name] = column if known.all() else pandas.arrays.IntegerArray(np.array(column), ~known)
+            frame[name] = _cells(self.columns.whole[name])
         return frame
 
     @property
@@ -117,10 +115,20 @@ class CaptureTables:
         import pandas
 
         parts = [
-            pandas.DataFrame({n: [c[i] for i in range(len(c))] for n, c in table.items()})
+            pandas.DataFrame({name: _cells(column) for name, column in table.items()})
             for table in self.recorded.get(kind, ())
         ]
         return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
+
+
+def _cells(column: Any) -> Any:
+    """A column of a frame, NA where a whole number is MISSING."""
+    import pandas
+
+    if not isinstance(column, np.ndarray):
+        return [column[row] for row in range(len(column))]
+    known = column != MISSING if column.dtype == np.int64 else np.ones(1, dtype=bool)
+    return column if known.all() else pandas.arrays.IntegerArray(np.array(column), ~known)
 
 
 def _categories(codes: Integers, names: Sequence[str]) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from hipscope.analysis.ingest.formats.rocpd import connect, decoded
+from hipscope.analysis.ingest.formats.sql_columns import connect, decoded
 from hipscope.analysis.ingest.formats.tables import HEAD, header_of
 
 _KEY = re.compile(rb'"([A-Za-z_]\w{0,40})"\s*:')

@@ -13,6 +13,7 @@ from typing import Literal, cast
 from hipscope.analysis.classification.classes import Classified, class_table
 from hipscope.analysis.counters.formula import Missing, evaluate, names_in
 from hipscope.analysis.counters.table import metric_table
+from hipscope.analysis.devices import empty_launch_ns
 from hipscope.analysis.metrics.ceilings import Reach, matrix_time_share, nearest, reaches
 from hipscope.analysis.metrics.memory_patterns import memory_bytes
 from hipscope.analysis.metrics.occupancy import occupancy
@@ -23,8 +24,7 @@ Bound = Literal[
     "memory", "l2", "vmem", "compute", "issue", "latency", "occupancy", "lds", "atomics", "launch", "unknown"
 ]
 
-# Twice what an empty launch takes on an MI300X (1.5 us, the shortest kernels of recorded traces).
-LAUNCH_NS = 3000.0
+_EMPTY_LAUNCH_NS = 1500.0  # of the emulator's devices
 _VALU_TYPES = ("F16", "F32", "F64")
 _MOPS = "SQ_INSTS_VALU_MFMA_MOPS_"
 _MFMA_TYPES = ("F6F4", "F8", "F16", "BF16", "XF32", "F32", "F64")
@@ -224,19 +224,22 @@ def _classified(
     empty one is bound by launching, and nothing is bound by memory that moves far less than memory can.
     """
     measures: dict[str, float] = {}
+    measured = provenance is Provenance.MEASURED
+    empty = empty_launch_ns(device) if measured else _EMPTY_LAUNCH_NS
     profiled = [d.time_ns for d in kernel.dispatches if d.profiled and d.time_ns > 0]
     mean = sum(profiled) / len(profiled) if profiled else None
-    if mean is not None:
+    if mean is not None and empty is not None:
         measures["launch_ns"] = mean
+    if measured:  # the ceiling that is shown: the measured one where there is one
+        memory_fraction = next((r.fraction for r in found if r.name == "hbm"), memory_fraction)
+    elif memory_fraction is not None and mean is not None and mean > 2 * _EMPTY_LAUNCH_NS:
+        memory_fraction *= mean / (mean - _EMPTY_LAUNCH_NS)  # nothing moves while the launch begins and ends
     if memory_fraction is not None:
-        # Nothing moves while the launch begins and ends.
-        moving = mean / (mean - LAUNCH_NS / 2) if mean is not None and mean > LAUNCH_NS else 1.0
-        measures["memory"] = memory_fraction * moving
+        measures["memory"] = memory_fraction
     if flops_fraction is not None:
         measures["flops"] = flops_fraction
     measures |= _waits(kernel)
     told = {"pipe": _pipe(found)}
-    measured = provenance is Provenance.MEASURED
     if measured:
         measures |= {r.name: r.fraction for r in found if r.name in _LEVELS and r.fraction is not None}
         fits = occupancy(kernel, device)

@@ -111,7 +111,8 @@ def _whole(frame: DataFrame, name: str) -> Times:
     if column is None:
         return np.full(len(frame), UNKNOWN, dtype=np.int64)
     if column.dtype == np.int64:
-        return np.asarray(column)
+        found = np.asarray(column)
+        return np.where((found >= 0) & (found < 1 << 62), found, UNKNOWN)
     return np.array([_cell(cell) for cell in column], dtype=np.int64)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hipscope.analysis.profile import Device, Kernel, Profile
+from hipscope.analysis.devices import empty_launch_ns
+from hipscope.analysis.profile import Device, Kernel, Profile, Provenance
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
 from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
@@ -17,7 +18,7 @@ from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch
 from hipscope.formulas.detect.thresholds import THRESHOLDS
 
 LAUNCHES = "launches"
-# What a launch takes at least was measured on an MI300X (thresholds.py); of other families it is not known.
+# What a launch takes at least was measured on an MI300X (gpus.toml); of other GPUs it is not known.
 _FAMILY = "gfx9"
 
 
@@ -44,6 +45,8 @@ class LaunchOverhead(Formula):
         """One finding for the kernel, or none."""
         arch = profile.device.arch
         if arch and not arch.startswith(_FAMILY):
+            return []
+        if arch and profile.provenance is Provenance.MEASURED and empty_launch_ns(profile.device) is None:
             return []
         where = "" if arch else " on an MI300X"
         number = len(kernel.dispatches)

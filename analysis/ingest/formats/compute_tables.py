@@ -15,8 +15,8 @@ from statistics import median
 from hipscope.analysis.ingest.formats.agents import agent_of_sysinfo
 from hipscope.analysis.ingest.formats.columns import integers, texts
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
-from hipscope.analysis.ingest.formats.rocpd import UNREADABLE, connect, decoded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
+from hipscope.analysis.ingest.formats.sql_columns import UNREADABLE, connect, decoded
 from hipscope.analysis.ingest.formats.tables import read_table
 
 _MEASURED = re.compile(r"(hbm|mall|l2|l1|lds)bw$|(mfma)?(fp?\w*?|bf16|i\w+?)(flops|ops)$", re.IGNORECASE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,18 @@ from typing import Any
 import numpy as np
 
 from hipscope.analysis.ingest.formats.agents import agent_of
-from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts, absent, integers, numbers
+from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts, absent
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
-from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name, split_passes
+from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name, kernel_names, split_passes
+from hipscope.analysis.ingest.formats.sql_columns import (
+    UNREADABLE,
+    batches,
+    connect,
+    decoded,
+    fetched,
+    relations,
+)
 
-_BATCH = 1 << 12
 # Column of ours -> those of the view `kernels`, of the view `counters_collection`, and of the table kernel_dispatch.
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("dispatch_id", "id"),
@@ -52,12 +59,10 @@ _EVENT_COLUMNS = frozenset({
     "category", "name", "pid", "tid", "start", "end", "size", "dst_agent_log_index", "src_agent_log_index", "queue_id",
     "stream_id", "type", "level", "agent_log_index", "internal_id",
 })  # fmt: skip
+_EVENT_TEXTS = frozenset({"category", "name", "type", "level"})
 _MARKERS = "MARKER"
 # What a call and its work have in common; `corr_id` may hold numbers of the program's own.
 _INTERNAL = ("stack_id", "corr_id")
-
-# What SQLite says of a damaged schema may hold bytes that are no UTF-8: then it is not one of its own errors.
-UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 
 
 def is_rocpd(path: Path) -> bool:
@@ -69,7 +74,7 @@ def relations_of(path: Path) -> frozenset[str]:
     """The names of the tables and views of a database; none of one that cannot be read."""
     try:
         with closing(connect(path)) as database:
-            return frozenset(_relations(database))
+            return frozenset(relations(database))
     except UNREADABLE:
         return frozenset()
 
@@ -83,22 +88,10 @@ def read_rocpd(path: Path) -> Recorded:
         raise ValueError(f"SQLite says: {error}") from None
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """The database, read-only; text that is not UTF-8 is replaced."""
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    database.text_factory = bytes  # text that is not UTF-8 must not end a query
-    return database
-
-
-def decoded(cell: Any) -> Any:
-    """A cell with its text decoded."""
-    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-
-
 class _Reader:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._relations = _relations(database)
+        self._relations = relations(database)
         self._notes: list[str] = []
 
     def recording(self) -> Recorded:
@@ -149,9 +142,8 @@ class _Reader:
         wanted = {ours: column for ours, column in chosen.items() if column is not None}
         select = [have[name], agent or "NULL", *wanted.values()]
         source = f'"{source}"' if quoted else source
-        kernel, agents, columns = _fetch(
-            self._batches(f"SELECT {', '.join(select)} FROM {source}"), len(wanted)
-        )
+        rows = self._batches(f"SELECT {', '.join(select)} FROM {source}")
+        (kernel, agents), columns, _ = fetched(rows, 2, len(wanted))
         whole = dict(zip(wanted, columns, strict=True))
         return _launch_columns(kernel, _agent_names(agents), whole)
 
@@ -171,9 +163,8 @@ class _Reader:
         wanted = {ours: column for ours, column in chosen.items() if column is not None}
         agent = next((have[c] for c in _AGENT if c in have), "NULL")
         select = ["kernel_name", "counter_name", agent, "value", *wanted.values()]
-        kernel, names, agents, values, columns = _fetch_counters(
-            self._batches(f"SELECT {', '.join(select)} FROM {view}"), len(wanted)
-        )
+        rows = self._batches(f"SELECT {', '.join(select)} FROM {view}")
+        (kernel, names, agents), columns, (values,) = fetched(rows, 3, len(wanted), floats=1)
         whole = dict(zip(wanted, columns, strict=True))
         launches = _launch_columns(kernel, _agent_names(agents), whole)
         known = np.flatnonzero(np.isfinite(values) & (launches.id != MISSING))
@@ -221,18 +212,27 @@ class _Reader:
     def _events(self, found: Recorded, view: str, kind: str) -> None:
         if view not in self._relations:
             return
-        columns_of_view = {n: c for n, c in self._columns_of(view).items() if n in _EVENT_COLUMNS}
-        have = list(columns_of_view)
+        have = {n: c for n, c in self._columns_of(view).items() if n in _EVENT_COLUMNS}
         if not {"start", "end"} <= set(have):
             return
-        rows = list(self._query(f"SELECT {', '.join(columns_of_view.values())} FROM {view}"))
-        if not rows:
+        words = [name for name in have if name in _EVENT_TEXTS]
+        whole = [name for name in have if name not in _EVENT_TEXTS]
+        select = ", ".join(have[name] for name in (*words, *whole))
+        told, stamps, _ = fetched(self._batches(f"SELECT {select} FROM {view}"), len(words), len(whole))
+        if not len(stamps[0]):
             return
-        columns = {name: list(column) for name, column in zip(have, zip(*rows, strict=True), strict=True)}
-        marked = [str(c).startswith(_MARKERS) for c in columns.get("category", [])]
-        if kind == "api calls" and any(marked):
-            found.events.setdefault("markers", []).append(_rows(columns, marked))
-            columns = _rows(columns, [not m for m in marked])
+        columns = dict(zip(whole, stamps, strict=True)) | {
+            name: np.array(column.names, dtype=object)[column.codes]
+            for name, column in zip(words, told, strict=True)
+        }
+        if kind == "api calls" and "category" in have:
+            category = told[words.index("category")]
+            marked = np.array([name.startswith(_MARKERS) for name in category.names], dtype=bool)[
+                category.codes
+            ]
+            if marked.any():
+                found.events.setdefault("markers", []).append({n: c[marked] for n, c in columns.items()})
+                columns = {n: c[~marked] for n, c in columns.items()}
         found.events.setdefault(kind, []).append(columns)
 
     def _query(self, sql: str) -> Iterator[Sequence[Any]]:
@@ -242,9 +242,7 @@ class _Reader:
     def _batches(self, sql: str) -> Iterator[list[tuple[Any, ...]]]:
         """Many rows at a time, with texts as bytes."""
         try:
-            cursor = self._database.execute(sql)
-            while batch := cursor.fetchmany(_BATCH):
-                yield batch
+            yield from batches(self._database, sql)
         except UNREADABLE as error:
             self._notes.append(f"a query ended early: {error}")
 
@@ -266,96 +264,6 @@ class _Reader:
         return next((r for r in self._relations if r.startswith(f"rocpd_{name}_")), None)
 
 
-def _relations(database: sqlite3.Connection) -> list[str]:
-    rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-    return [str(decoded(row[0])) for row in rows]
-
-
-def _fetch(batches: Iterable[Sequence[Any]], width: int) -> tuple[Texts, Texts, list[Integers]]:
-    """Kernel, agent and whole numbers of rows, without keeping an object per cell."""
-    kernels, agents = _Coder(), _Coder()
-    parts = [_Column() for _ in range(width)]
-    for batch in batches:
-        cells = list(zip(*batch, strict=True))
-        kernels.add(cells[0])
-        agents.add(cells[1])
-        for part, column in zip(parts, cells[2:], strict=True):
-            part.add(column)
-    return kernels.column(), agents.column(), [part.joined() for part in parts]
-
-
-def _fetch_counters(
-    batches: Iterable[Sequence[Any]], width: int
-) -> tuple[Texts, Texts, Texts, Any, list[Integers]]:
-    kernels, names, agents = _Coder(), _Coder(), _Coder()
-    values = []
-    parts = [_Column() for _ in range(width)]
-    for batch in batches:
-        cells = list(zip(*batch, strict=True))
-        for coder, column in zip((kernels, names, agents), cells, strict=False):
-            coder.add(column)
-        values.append(numbers(cells[3]))
-        for part, column in zip(parts, cells[4:], strict=True):
-            part.add(column)
-    joined = np.concatenate(values) if values else np.zeros(0)
-    return kernels.column(), names.column(), agents.column(), joined, [part.joined() for part in parts]
-
-
-class _Column:
-    """A column of whole numbers in the making. A value that fills batches from the first on is kept once for each."""
-
-    def __init__(self) -> None:
-        self._parts: list[Integers] = []
-        self._same = True
-
-    def add(self, cells: Sequence[Any]) -> None:
-        """One batch more."""
-        self._same = self._same and cells.count(cells[0]) == len(cells)
-        if self._same:
-            self._parts.append(np.broadcast_to(_plain(cells[:1])[0], len(cells)))
-        else:
-            self._parts.append(_plain(cells))
-
-    def joined(self) -> Integers:
-        """All batches; they are gone after that."""
-        parts, self._parts = self._parts, []
-        length = sum(map(len, parts))
-        if parts and all(part.strides == (0,) and part[0] == parts[0][0] for part in parts):
-            return np.broadcast_to(parts[0][0], length)
-        found = np.empty(length, dtype=np.int64)
-        place = 0
-        for part in parts:
-            found[place : place + len(part)] = part
-            place += len(part)
-        return found
-
-
-class _Coder:
-    """A column of texts in the making."""
-
-    def __init__(self) -> None:
-        self._places: dict[Any, int] = {}
-        self._column = _Column()
-
-    def add(self, cells: Sequence[Any]) -> None:
-        places = self._places
-        for cell in dict.fromkeys(cells):
-            places.setdefault(cell, len(places))
-        self._column.add(list(map(places.__getitem__, cells)))
-
-    def column(self) -> Texts:
-        cells = [decoded(c) for c in self._places]
-        names = tuple(kernel_name(c) if isinstance(c, str) else "" if c is None else str(c) for c in cells)
-        return Texts(self._column.joined(), names)
-
-
-def _plain(column: Sequence[Any]) -> Integers:
-    try:
-        return np.array(column, dtype=np.int64)
-    except (ValueError, TypeError, OverflowError):
-        return integers(column)
-
-
 def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> LaunchColumns:
     total = whole.pop("total_lds", None)
     static = whole.get("static_lds")
@@ -365,12 +273,9 @@ def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> 
         whole["dynamic_lds"] = np.where((total > static) & (static >= 0), total - static, 0)
     if len(kernel) and "id" not in whole:
         whole["id"] = np.arange(1, len(kernel) + 1)
+    kernel = kernel_names(kernel)
     return LaunchColumns.of(kernel, agent, **whole) if len(kernel) else LaunchColumns.of(Texts(absent(0), ()))
 
 
 def _agent_names(column: Texts) -> Texts:
     return Texts(column.codes, tuple(f"Agent {n}" if n.isdigit() else n for n in column.names))
-
-
-def _rows(columns: Mapping[str, list[Any]], chosen: Sequence[bool]) -> dict[str, list[Any]]:
-    return {n: [v for v, keep in zip(c, chosen, strict=True) if keep] for n, c in columns.items()}

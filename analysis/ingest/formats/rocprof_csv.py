@@ -167,15 +167,13 @@ def read_statistics(path: Path) -> Recorded:
 def launches_of_statistics(names: Texts, calls: Integers, total: Integers) -> LaunchColumns:
     """The right number and sum of times of each kernel, without shapes."""
     kept = np.flatnonzero((calls > 0) & (calls < 1 << 24) & (total != MISSING) & (total > 0))
-    kernel = np.repeat(names.codes[kept], calls[kept])
-    durations: list[int] = []
-    for row in kept.tolist():
-        each, rest = divmod(int(total[row]), int(calls[row]))
-        durations += [each + 1] * rest + [each] * (int(calls[row]) - rest)
-    times = np.array(durations, dtype=np.int64)
+    each, rest = np.divmod(total[kept], calls[kept])
+    first = np.cumsum(calls[kept]) - calls[kept]
+    number = np.arange(int(calls[kept].sum())) - np.repeat(first, calls[kept])
+    times = np.repeat(each, calls[kept]) + (number < np.repeat(rest, calls[kept]))
     end = np.cumsum(times)
     return LaunchColumns.of(
-        Texts(kernel, tuple(kernel_name(n) for n in names.names)),
+        kernel_names(Texts(np.repeat(names.codes[kept], calls[kept]), names.names)),
         id=np.arange(1, len(times) + 1, dtype=np.int64),
         start=end - times,
         end=end,
@@ -208,13 +206,17 @@ def kernel_name(text: str) -> str:
     return text.strip()
 
 
+def kernel_names(column: Texts) -> Texts:
+    """A column of kernels' names without these suffixes."""
+    return Texts(column.codes, tuple(kernel_name(name) for name in column.names))
+
+
 def _launches(table: CsvTable) -> LaunchColumns:
-    names = table.texts("Kernel_Name")
     identity = table.integers("Dispatch_Id")
     identity = np.where(identity == MISSING, np.arange(1, table.length + 1), identity)
     lds = table.integers("LDS_Block_Size")
     return LaunchColumns.of(
-        Texts(names.codes, tuple(kernel_name(n) for n in names.names)),
+        kernel_names(table.texts("Kernel_Name")),
         table.texts("Agent_Id"),
         id=identity,
         start=table.timestamps("Start_Timestamp"),

@@ -7,18 +7,29 @@ work-items, and for AMD's GPUs only with the call.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
+from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, Texts, numbers, texts
 from hipscope.analysis.ingest.formats.recording import Recorded
-from hipscope.analysis.ingest.others.activities import COPY, IN_WORK_ITEMS, Activity, recorded_activities
+from hipscope.analysis.ingest.others.activities import (
+    COPY,
+    IN_WORK_ITEMS,
+    Activities,
+    agent_texts,
+    recorded_activities,
+    sizes,
+)
 
 GZIP = b"\x1f\x8b"
 _LARGEST = 4 << 30  # bytes of unpacked JSON
@@ -33,6 +44,8 @@ _CALLS = re.compile(r"CPU (HIP|HSA) API")
 _NVIDIA = re.compile(r"nvidia|geforce|tesla|quadro|rtx|\b[ahvlgb]\d{2,3}\b", re.IGNORECASE)
 _AMD = re.compile(r"amd|radeon|instinct|gfx\d", re.IGNORECASE)
 _WAVE_OF_RDNA = 32  # there HIP counts pairs of CUs
+_NOTHING: Mapping[str, Any] = {}
+_NO_SIZES = (MISSING, MISSING, MISSING)
 _SIMDS = 4  # of NVIDIA's multiprocessors since 2014
 
 
@@ -88,23 +101,26 @@ class _Trace:
         return cls(events, processes, threads, agents, tool)
 
     def recorded(self) -> Recorded:
-        found: dict[str, list[tuple[Mapping[str, Any], Activity]]] = {_LAUNCH: [], _COPIES: [], _CALL: []}
+        found: dict[str | None, list[Mapping[str, Any]]] = {_LAUNCH: [], _COPIES: [], _CALL: []}
         for event in self.events:
-            if event.get("ph") == "X" and (kind := self._kind(event)) is not None:
-                found[kind].append((event, self._activity(event, kind)))
-        calls = {o.numbers.get("correlation"): event for event, o in found[_CALL]}
-        processes = {o.numbers.get("process") for _, o in found[_CALL]}
-        process = processes.pop() if len(processes) == 1 else None
-        launches = [self._launch(event, o, calls, process) for event, o in found[_LAUNCH]]
-        copies, called = ([o for _, o in found[kind]] for kind in (_COPIES, _CALL))
-        old = any("BeginNs" in _args(event) for event, _ in found[_LAUNCH][:1])
-        return recorded_activities(launches, copies, called, self.agents, "rocprof" if old else self.tool)
+            if event.get("ph") == "X":
+                category = event.get("cat")
+                is_named = isinstance(category, str) and category != ""
+                kind = _CATEGORIES.get(category.lower()) if is_named else self._kind(event)  # type: ignore[union-attr]
+                if kind is not None:
+                    found[kind].append(event)
+        launches, copies, calls = (self._activities(found[kind], kind) for kind in (_LAUNCH, _COPIES, _CALL))
+        processes = np.unique(calls.numbers["process"])
+        one = processes[0] if len(processes) == 1 else MISSING
+        launches = self._with_shapes(
+            launches, found[_LAUNCH], found[_CALL], calls.numbers["correlation"], one
+        )
+        old = any("BeginNs" in _args(event) for event in found[_LAUNCH][:1])
+        return recorded_activities(launches, copies, calls, self.agents, "rocprof" if old else self.tool)
 
     def _kind(self, event: Mapping[str, Any]) -> str | None:
+        """What an event without a category is."""
         name = str(event.get("name", ""))
-        category = str(event.get("cat", "")).lower()
-        if category:
-            return _CATEGORIES.get(category)
         process = self.processes.get(str(event.get("pid")), "")
         if process == "COPY":
             return _COPIES
@@ -117,54 +133,61 @@ class _Trace:
             return None  # a line of the framework's own: modules, steps, activities
         return _COPIES if "COPY" not in self.processes.values() and COPY.match(name) else _LAUNCH
 
-    def _activity(self, event: Mapping[str, Any], kind: str) -> Activity:
-        args = _args(event)
-        start, end = _times(event, args)
+    def _activities(self, events: Sequence[Mapping[str, Any]], kind: str) -> Activities:
+        args = [_args(event) for event in events]
+        start, end = _times(events, args)
         numbers = {
-            "stream": _whole(args.get("stream", args.get("stream-id"))),
-            "queue": _whole(args.get("queue-id", args.get("queue"))),
-            "correlation": _whole(args.get("correlation")),
+            "stream": _wholes(a.get("stream", a.get("stream-id")) for a in args),
+            "queue": _wholes(a.get("queue-id", a.get("queue")) for a in args),
+            "correlation": _wholes(a.get("correlation") for a in args),
         }
         if kind == _CALL:
-            numbers["process"] = _whole(args.get("pid", event.get("pid")))
-            numbers["thread"] = _whole(args.get("tid", event.get("tid")))
-        elif "BeginNs" in args:
-            numbers["process"] = _whole(args.get("pid"))
+            own = list(zip(args, events, strict=True))
+            numbers["process"] = _wholes(a.get("pid", event.get("pid")) for a, event in own)
+            numbers["thread"] = _wholes(a.get("tid", event.get("tid")) for a, event in own)
+        elif args and "BeginNs" in args[0]:
+            numbers["process"] = _wholes(a.get("pid") for a in args)
         if kind == _COPIES:
-            numbers["bytes"] = _whole(args.get("bytes"))
-        name = str(args.get("Name") or event.get("name", ""))
-        return Activity(name, self._agent_of(event, args), start, end, numbers)
+            numbers["bytes"] = _wholes(a.get("bytes") for a in args)
+        names = texts(a.get("Name") or e.get("name", "") for a, e in zip(args, events, strict=True))
+        return Activities(names, self._agents_of(events, args), start, end, numbers)
 
-    def _agent_of(self, event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
-        device = _whole(args.get("device", args.get("dev-id")))
-        if device is None and (gpu := _GPU.match(self.processes.get(str(event.get("pid")), ""))):
-            device = int(re.findall(r"\d+", gpu[0])[-1])
-        return "" if device is None else f"Agent {device}"
+    def _agents_of(self, events: Sequence[Mapping[str, Any]], args: Sequence[Mapping[str, Any]]) -> Texts:
+        """By the number that an event has, else by the name of its process."""
+        device = _wholes(a.get("device", a.get("dev-id")) for a in args)
+        for row in np.flatnonzero(device == MISSING).tolist() if self.processes else ():
+            if gpu := _GPU.match(self.processes.get(str(events[row].get("pid")), "")):
+                device[row] = int(re.findall(r"\d+", gpu[0])[-1])
+        return agent_texts(device)
 
-    def _launch(
+    def _with_shapes(
         self,
-        event: Mapping[str, Any],
-        activity: Activity,
-        calls: Mapping[int | None, Mapping[str, Any]],
-        process: int | None,
-    ) -> Activity:
-        """With its shape, which AMD's GPUs have in the call."""
-        own = _args(event)
-        correlation = activity.numbers.get("correlation")
-        call = calls.get(correlation, {}) if correlation is not None else {}
-        args = {**_args(call), **own}
-        in_items = call.get("name") in IN_WORK_ITEMS
-        block, grid = _triple(args.get("block")), _triple(args.get("grid"))
-        numbers = dict(activity.numbers)
-        numbers.setdefault("process", process)
-        shared = _whole(args.get("shared memory"))
-        numbers["static_lds" if "shared memory" in own else "dynamic_lds"] = shared
-        numbers["vgprs"] = _whole(args.get("registers per thread"))
-        if block is not None and grid is not None:
-            for place, axis in enumerate("xyz"):
-                numbers[f"workgroup_{axis}"] = block[place]
-                numbers[f"grid_{axis}"] = grid[place] * (1 if in_items else block[place])
-        return activity._replace(numbers=numbers)
+        launches: Activities,
+        events: Sequence[Mapping[str, Any]],
+        calls: Sequence[Mapping[str, Any]],
+        correlations: Integers,
+        process: int,
+    ) -> Activities:
+        """With their shapes, which AMD's GPUs have in the call."""
+        by_correlation = dict(zip(correlations.tolist(), calls, strict=True))
+        own = launches.numbers["correlation"].tolist()
+        made = [by_correlation.get(number, _NOTHING) if number != MISSING else _NOTHING for number in own]
+        told = [{**_args(call), **_args(event)} for call, event in zip(made, events, strict=True)]
+        shape = [_triple(a.get(name)) for name in ("grid", "block") for a in told]
+        rows = len(told)
+        axes = np.array(shape, dtype=np.int64).reshape(2, rows, 3)
+        in_items = np.array([call.get("name") in IN_WORK_ITEMS for call in made], dtype=bool)
+        shared = _wholes(a.get("shared memory") for a in told)
+        is_static = np.array(["shared memory" in _args(event) for event in events], dtype=bool)
+        numbers = {
+            "process": np.full(rows, process, dtype=np.int64),
+            **launches.numbers,
+            "static_lds": np.where(is_static, shared, MISSING),
+            "dynamic_lds": np.where(is_static, MISSING, shared),
+            "vgprs": _wholes(a.get("registers per thread") for a in told),
+            **sizes(list(axes[0].T), list(axes[1].T), in_items),
+        }
+        return dataclasses.replace(launches, numbers=numbers)
 
 
 def _content(path: Path) -> bytes:
@@ -219,26 +242,33 @@ def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return args if isinstance(args, dict) else {}
 
 
-def _times(event: Mapping[str, Any], args: Mapping[str, Any]) -> tuple[int | None, int | None]:
+def _times(
+    events: Sequence[Mapping[str, Any]], args: Sequence[Mapping[str, Any]]
+) -> tuple[Integers, Integers]:
     """Nanoseconds. The duration is exact, also where microseconds since 1970 have no room for fractions."""
-    begin, end = _whole(args.get("BeginNs")), _whole(args.get("EndNs"))
-    if begin is not None and end is not None:
-        return begin, end
-    start, duration = _number(event.get("ts")), _number(event.get("dur"))
-    if start is None or duration is None or duration < 0:
-        return None, None
-    first = round(start * 1000)
-    return first, first + round(duration * 1000)
+    starts, durations = (_microseconds([event.get(name) for event in events]) for name in ("ts", "dur"))
+    known = np.isfinite(starts) & np.isfinite(durations) & (durations >= 0)
+    first = np.rint(np.where(known, starts, 0) * 1000).astype(np.int64)
+    start = np.where(known, first, MISSING)
+    end = np.where(known, first + np.rint(np.where(known, durations, 0) * 1000).astype(np.int64), MISSING)
+    if any("BeginNs" in a for a in args):
+        begun, ended = (_wholes(a.get(name) for a in args) for name in ("BeginNs", "EndNs"))
+        exact = (begun != MISSING) & (ended != MISSING)
+        start, end = np.where(exact, begun, start), np.where(exact, ended, end)
+    return start, end
 
 
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if abs(found) < 1e15 * 9 else None
+def _microseconds(values: Sequence[object]) -> Floats:
+    found = numbers([None if isinstance(value, bool) else value for value in values])
+    return np.where(np.abs(found) < 1e15 * 9, found, np.nan)
+
+
+def _wholes(values: Iterable[object]) -> Integers:
+    """Numbers of at least 0, also in a text: decimal or `0x7f`."""
+    cells = list(values)
+    if all(type(cell) is int and 0 <= cell < 1 << 62 for cell in cells):
+        return np.array(cells, dtype=np.int64)
+    return np.array([MISSING if (n := _whole(cell)) is None else n for cell in cells], dtype=np.int64)
 
 
 def _whole(value: object) -> int | None:
@@ -253,8 +283,8 @@ def _whole(value: object) -> int | None:
     return value if 0 <= value < 1 << 62 else None
 
 
-def _triple(value: object) -> tuple[int, int, int] | None:
+def _triple(value: object) -> tuple[int, int, int]:
     if not isinstance(value, list) or len(value) != 3:
-        return None
+        return _NO_SIZES
     x, y, z = (_whole(v) for v in value)
-    return None if x is None or y is None or z is None else (x, y, z)
+    return _NO_SIZES if x is None or y is None or z is None else (x, y, z)

@@ -6,19 +6,44 @@ Takes the file, gives a `Recorded`. Of tables only those are read whose units ar
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
-from hipscope.analysis.ingest.formats.columns import integers, optional
+from hipscope.analysis.ingest.formats.columns import (
+    MISSING,
+    Integers,
+    Texts,
+    absent,
+    integers,
+    optional,
+    same_text,
+)
 from hipscope.analysis.ingest.formats.recording import Recorded
-from hipscope.analysis.ingest.formats.rocpd import UNREADABLE, connect, decoded
 from hipscope.analysis.ingest.formats.rocprof_csv import launches_of_statistics
+from hipscope.analysis.ingest.formats.sql_columns import (
+    UNREADABLE,
+    batches,
+    columns_of,
+    connect,
+    decoded,
+    fetched,
+    relations,
+)
 from hipscope.analysis.ingest.formats.tables import CsvTable, read_table
-from hipscope.analysis.ingest.others.activities import Activity, recorded_activities
+from hipscope.analysis.ingest.others.activities import (
+    Activities,
+    Activity,
+    agent_texts,
+    joined,
+    recorded_activities,
+    sizes,
+)
 
 TOOL = "Nsight Systems"
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -31,6 +56,14 @@ _KINDS = {
     2: "copy device to host",
     8: "copy device to device",
     10: "copy device to device",
+}
+_LAUNCH_NUMBERS = {
+    "streamId": "stream",
+    "correlationId": "correlation",
+    "registersPerThread": "vgprs",
+    "staticSharedMemory": "static_lds",
+    "dynamicSharedMemory": "dynamic_lds",
+    "graphNodeId": "graph_node",
 }
 _SIMDS = 4  # of a multiprocessor
 _24_BITS = (1 << 24) - 1
@@ -53,18 +86,15 @@ def read_nsys(path: Path) -> Recorded:
 class _Export:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        self._tables = frozenset(str(decoded(name)) for (name,) in names)
+        self._tables = frozenset(relations(database))
         rows = database.execute("SELECT id, value FROM StringIds").fetchall()
         self._strings = {key: str(decoded(value)) for key, value in rows}
 
     def recorded(self) -> Recorded:
-        launches = [self._launch(row) for row in self._rows(_KERNELS)]
-        copies = [self._copy(row, table) for table in _COPIES for row in self._rows(table)]
-        calls = [self._call(row) for row in self._rows(_CALLS)]
+        copies = [self._copies(table) for table in _COPIES]
         seen = {row.get("gpuId"): row.get("cudaId") for row in self._rows(_NUMBERED)}
         agents = [_agent(row, seen) for row in self._rows(_GPUS)]
-        return recorded_activities(launches, copies, calls, agents, TOOL)
+        return recorded_activities(self._launches(), joined(copies), self._calls(), agents, TOOL)
 
     def _rows(self, table: str) -> Iterator[Mapping[str, Any]]:
         if table not in self._tables:
@@ -74,42 +104,53 @@ class _Export:
         for row in cursor:
             yield dict(zip(names, map(decoded, row), strict=True))
 
-    def _launch(self, row: Mapping[str, Any]) -> Activity:
-        numbers = {
-            "stream": row.get("streamId"),
-            "correlation": row.get("correlationId"),
-            "process": _process(row.get("globalPid")),
-            "vgprs": row.get("registersPerThread"),
-            "static_lds": row.get("staticSharedMemory"),
-            "dynamic_lds": row.get("dynamicSharedMemory"),
-            "graph_node": row.get("graphNodeId"),
-        }
-        for axis in "xyz":
-            block, grid = row.get(f"block{axis.upper()}"), row.get(f"grid{axis.upper()}")
-            numbers[f"workgroup_{axis}"] = block
-            numbers[f"grid_{axis}"] = (
-                grid * block if isinstance(grid, int) and isinstance(block, int) else None
-            )
-        name = next(
-            (self._strings[row[k]] for k in ("demangledName", "shortName") if row.get(k) in self._strings), ""
+    def _columns(self, table: str, names: Sequence[str]) -> dict[str, Integers]:
+        """Whole numbers of a table; MISSING where it has no such column."""
+        have = columns_of(self._database, table) if table in self._tables else []
+        chosen = [name for name in ("start", "end", *names) if name in have]
+        if not chosen:
+            return {name: absent(0) for name in ("start", "end", *names)}
+        query = f'SELECT {", ".join(chosen)} FROM "{table}"'
+        _, columns, _ = fetched(batches(self._database, query), 0, len(chosen))
+        found = dict(zip(chosen, columns, strict=True))
+        return {name: found.get(name, absent(len(columns[0]))) for name in ("start", "end", *names)}
+
+    def _launches(self) -> Activities:
+        shape = [f"{size}{axis}" for size in ("grid", "block") for axis in "XYZ"]
+        told = self._columns(
+            _KERNELS, (*_LAUNCH_NUMBERS, *shape, "deviceId", "globalPid", "demangledName", "shortName")
         )
-        return Activity(name, _gpu(row), row.get("start"), row.get("end"), numbers)
+        known = np.isin(told["demangledName"], np.array(list(self._strings), dtype=np.int64))
+        names = self._texts(np.where(known, told["demangledName"], told["shortName"]))
+        numbers = {ours: told[theirs] for theirs, ours in _LAUNCH_NUMBERS.items()}
+        numbers["process"] = _process(told["globalPid"])
+        numbers |= sizes([told[name] for name in shape[:3]], [told[name] for name in shape[3:]])
+        return Activities(names, agent_texts(told["deviceId"]), told["start"], told["end"], numbers)
 
-    def _copy(self, row: Mapping[str, Any], table: str) -> Activity:
-        name = "memset" if table.endswith("MEMSET") else _KINDS.get(row.get("copyKind", 0), "copy")
-        numbers = {
-            "stream": row.get("streamId"), "bytes": row.get("bytes"), "correlation": row.get("correlationId"),
-        }  # fmt: skip
-        return Activity(name, _gpu(row), row.get("start"), row.get("end"), numbers)
+    def _copies(self, table: str) -> Activities:
+        told = self._columns(table, ("copyKind", "streamId", "bytes", "correlationId", "deviceId"))
+        kinds, codes = np.unique(told["copyKind"], return_inverse=True)
+        is_set = table.endswith("MEMSET")
+        words = tuple("memset" if is_set else _KINDS.get(kind, "copy") for kind in kinds.tolist())
+        numbers = {"stream": told["streamId"], "bytes": told["bytes"], "correlation": told["correlationId"]}
+        return Activities(
+            Texts(codes, words), agent_texts(told["deviceId"]), told["start"], told["end"], numbers
+        )
 
-    def _call(self, row: Mapping[str, Any]) -> Activity:
+    def _calls(self) -> Activities:
+        told = self._columns(_CALLS, ("globalTid", "correlationId", "nameId"))
+        thread = told["globalTid"]
         numbers = {
-            "process": _process(row.get("globalTid")),
-            "thread": row["globalTid"] & _24_BITS if isinstance(row.get("globalTid"), int) else None,
-            "correlation": row.get("correlationId"),
+            "process": _process(thread),
+            "thread": np.where(thread == MISSING, MISSING, thread & _24_BITS),
+            "correlation": told["correlationId"],
         }
-        name = self._strings.get(row.get("nameId"), "")
-        return Activity(name, "", row.get("start"), row.get("end"), numbers)
+        names = self._texts(told["nameId"])
+        return Activities(names, same_text("", len(names)), told["start"], told["end"], numbers)
+
+    def _texts(self, identities: Integers) -> Texts:
+        values, codes = np.unique(identities, return_inverse=True)
+        return Texts(codes, tuple(self._strings.get(value, "") for value in values.tolist()))
 
 
 def read_nsys_summary(path: Path) -> Recorded:
@@ -141,7 +182,7 @@ def read_nsys_trace(path: Path) -> Recorded:
         agent = row.text("Device")
         activity = Activity(row.text("Name"), f"GPU {agent}" if agent else "", start, end, numbers)
         (launches if is_launch else copies).append(activity)
-    found = recorded_activities(launches, copies, tool=TOOL)
+    found = recorded_activities(*map(Activities.of, (launches, copies, ())), tool=TOOL)
     found.notes += table.damage
     return found
 
@@ -180,11 +221,6 @@ def _agent(row: Mapping[str, Any], seen: Mapping[Any, Any]) -> Agent:
     )
 
 
-def _gpu(row: Mapping[str, Any]) -> str:
-    device = row.get("deviceId")
-    return f"Agent {device}" if isinstance(device, int) else ""
-
-
-def _process(identity: object) -> int | None:
-    """The process in a serialized identity: bits 24 to 47."""
-    return identity >> 24 & _24_BITS if isinstance(identity, int) else None
+def _process(identity: Integers) -> Integers:
+    """The process in serialized identities: bits 24 to 47."""
+    return np.where(identity == MISSING, MISSING, identity >> 24 & _24_BITS)

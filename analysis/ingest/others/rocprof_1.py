@@ -15,9 +15,9 @@ from typing import Any
 from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
 from hipscope.analysis.ingest.formats.recording import Recorded
-from hipscope.analysis.ingest.formats.rocpd import UNREADABLE, connect, decoded
 from hipscope.analysis.ingest.formats.rocprof_csv import read_wide_counters
-from hipscope.analysis.ingest.others.activities import Activity, recorded_activities
+from hipscope.analysis.ingest.formats.sql_columns import UNREADABLE, connect, decoded
+from hipscope.analysis.ingest.others.activities import Activities, Activity, recorded_activities
 
 TOOL = "rocprof"
 _FIELD = re.compile(r"^\s*([A-Z][\w .():/]*?):\s+(\S.*?)\s*$")
@@ -44,9 +44,10 @@ def read_database(path: Path) -> Recorded:
     """`results.db`: tables of launches, copies and calls. Raises ValueError when it has no launch."""
     try:
         with closing(connect(path)) as database:
-            launches = [_activity(row) for row in _rows(database, "OPS")]
-            copies = [_activity(row) for row in _rows(database, "COPY")]
-            calls = [_activity(row) for table in ("HIP", "HSA") for row in _rows(database, table)]
+            launches, copies, calls = (
+                Activities.of([_activity(row) for table in tables for row in _rows(database, table)])
+                for tables in (("OPS",), ("COPY",), ("HIP", "HSA"))
+            )
     except UNREADABLE as error:
         raise ValueError(f"SQLite says: {error}") from None
     return recorded_activities(launches, copies, calls, tool=TOOL)

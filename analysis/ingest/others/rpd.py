@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hipscope.analysis.ingest.formats.columns import Texts, same_text
 from hipscope.analysis.ingest.formats.recording import Recorded
-from hipscope.analysis.ingest.formats.rocpd import UNREADABLE, connect, decoded
-from hipscope.analysis.ingest.others.activities import COPY, IN_WORK_ITEMS, Activity, recorded_activities
+from hipscope.analysis.ingest.formats.sql_columns import UNREADABLE, batches, connect, fetched
+from hipscope.analysis.ingest.others.activities import (
+    COPY,
+    IN_WORK_ITEMS,
+    Activities,
+    agent_texts,
+    recorded_activities,
+    sizes,
+)
 
 _OPERATIONS = """
-    SELECT o.id, o.gpuId, o.queueId, o.start, o.end, d.string, t.string,
-           k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, k.workgroupZ, n.string, a.api_id
+    SELECT d.string, t.string, n.string, o.gpuId, o.queueId, o.start, o.end,
+           k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, k.workgroupZ, a.api_id
     FROM rocpd_op o
     LEFT JOIN rocpd_string d ON d.id = o.description_id
     LEFT JOIN rocpd_string t ON t.id = o.opType_id
@@ -26,7 +36,7 @@ _OPERATIONS = """
     GROUP BY o.id ORDER BY o.start, o.id
 """
 _CALLS = """
-    SELECT c.id, c.pid, c.tid, c.start, c.end, s.string
+    SELECT s.string, c.id, c.pid, c.tid, c.start, c.end
     FROM rocpd_api c LEFT JOIN rocpd_string s ON s.id = c.apiName_id
 """
 
@@ -40,33 +50,43 @@ def read_rpd(path: Path) -> Recorded:
     """Raises ValueError, with the reason, when no kernel is in it."""
     try:
         with closing(connect(path)) as database:
-            activities = [tuple(map(decoded, row)) for row in database.execute(_OPERATIONS)]
-            calls = [tuple(map(decoded, row)) for row in database.execute(_CALLS)]
+            (description, kind, call), numbers, _ = fetched(batches(database, _OPERATIONS), 3, 11)
+            (called,), own, _ = fetched(batches(database, _CALLS), 1, 5)
     except UNREADABLE as error:
         raise ValueError(f"SQLite says: {error}") from None
-    launches: list[Activity] = []
-    copies: list[Activity] = []
-    for row in activities:
-        activity = _activity(row)
-        (copies if _is_copy(row) else launches).append(activity)
-    called = [
-        Activity(str(name or ""), "", start, end, {"process": pid, "thread": tid, "correlation": number})
-        for number, pid, tid, start, end, name in calls
-    ]
-    return recorded_activities(launches, copies, called, tool="rocmProfileData")
+    gpu, queue, start, end, *shape, api = numbers
+    in_items = np.array([name in IN_WORK_ITEMS for name in call.names], dtype=bool)[call.codes]
+    operations = Activities(
+        _names(description, kind),
+        agent_texts(gpu),
+        start,
+        end,
+        {"queue": queue, "correlation": api, **sizes(shape[:3], shape[3:], in_items)},
+    )
+    is_copy = _copies(description, kind)
+    number, process, thread, begun, ended = own
+    calls = Activities(
+        called, same_text("", len(begun)), begun, ended,
+        {"process": process, "thread": thread, "correlation": number},
+    )  # fmt: skip
+    return recorded_activities(
+        operations.take(np.flatnonzero(~is_copy)),
+        operations.take(np.flatnonzero(is_copy)),
+        calls,
+        tool="rocmProfileData",
+    )
 
 
-def _is_copy(row: tuple[Any, ...]) -> bool:
-    description, kind = str(row[5] or ""), str(row[6] or "")
-    return COPY.match(kind) is not None or (not description and "kernel" not in kind.lower())
+def _copies(description: Texts, kind: Texts) -> NDArray[np.bool_]:
+    """Which operations are copies, by their type; without a description, what is no kernel is one."""
+    named = np.array([bool(name) for name in description.names], dtype=bool)[description.codes]
+    is_copy = np.array([COPY.match(name) is not None for name in kind.names], dtype=bool)
+    is_kernel = np.array(["kernel" in name.lower() for name in kind.names], dtype=bool)
+    return is_copy[kind.codes] | (~named & ~is_kernel[kind.codes])
 
 
-def _activity(row: tuple[Any, ...]) -> Activity:
-    _, gpu, queue, start, end, description, kind, *sizes, call, api = row
-    numbers = {"queue": queue, "correlation": api}
-    if all(isinstance(size, int) for size in sizes):
-        for axis, grid, workgroup in zip("xyz", sizes[:3], sizes[3:], strict=True):
-            numbers[f"workgroup_{axis}"] = workgroup
-            numbers[f"grid_{axis}"] = grid if call in IN_WORK_ITEMS else grid * workgroup
-    name = str(description or kind or "")
-    return Activity(name, f"Agent {gpu}" if isinstance(gpu, int) else "", start, end, numbers)
+def _names(description: Texts, kind: Texts) -> Texts:
+    """The kernel, else the type."""
+    places = np.array([bool(name) for name in description.names], dtype=bool)
+    codes = np.where(places[description.codes], description.codes, kind.codes + len(description.names))
+    return Texts(codes, (*description.names, *kind.names))

@@ -229,6 +229,34 @@ def test_a_level_is_divided_by_the_cycles_of_its_own_pass(tmp_path: Path) -> Non
     assert any("5.0 times as long in one counter pass" in note for note in profile.notes)
 
 
+@pytest.mark.parametrize(
+    ("gpu", "bound"),
+    [
+        ("MI300X_A1,gfx942,304,4,32,64,2100,1300,8", "launch"),
+        ("MI200,gfx90a,104,4,32,64,1700,1600,1", "unknown"),
+    ],
+)
+def test_what_a_launch_takes_is_that_of_the_gpu_or_not_known(tmp_path: Path, gpu: str, bound: str) -> None:
+    sysinfo(tmp_path / "sysinfo.csv")
+    told = (tmp_path / "sysinfo.csv").read_text().replace("MI300X_A1,gfx942,304,4,32,64,2100,1300,8", gpu)
+    (tmp_path / "sysinfo.csv").write_text(told)
+    kernel_trace(tmp_path / "1_kernel_trace.csv", ((1, NAME, 1000, 2000),))
+    profile = read_captures([tmp_path])
+    assert roofline(only(profile), profile.device, profile.provenance).bound == bound
+
+
+def test_the_share_of_a_ceiling_is_the_same_in_the_words_and_in_the_list(tmp_path: Path) -> None:
+    sysinfo(tmp_path / "sysinfo.csv")
+    roofline_table(tmp_path / "roofline.csv")
+    head = "Dispatch_ID,GPU_ID,Kernel_Name,Start_Timestamp,End_Timestamp"
+    read = "TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,TCC_EA0_WRREQ_sum,TCC_EA0_WRREQ_64B_sum"
+    (tmp_path / "pmc_perf.csv").write_text(f'{head},{read}\n0,2,"{NAME}",1000,11000,512500,0,0,0,0\n')
+    profile = read_captures([tmp_path])  # 32.8 MB in 10 us: 80 % of the 4.1 TB/s that were measured
+    found = roofline(only(profile), profile.device, profile.provenance)
+    assert (found.bound, found.why) == ("memory", "HBM at 80 % of its ceiling, threshold 60 %")
+    assert [round(c.fraction or 0, 3) for c in found.ceilings if c.name == "hbm"] == [0.8]
+
+
 def test_rows_that_are_all_too_short_give_what_they_have(tmp_path: Path) -> None:
     path = tmp_path / "results_0.csv"
     path.write_text(

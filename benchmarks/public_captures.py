@@ -1,0 +1,137 @@
+"""Captures that others published: does `hipscope show` read what the bare library reads, and nothing impossible?
+
+    python benchmarks/public_captures.py FOLDER...       # each is one capture
+
+For each, the text, the metrics, the JSON and the page are made; launches, times and counters of the JSON are compared
+with json, sqlite3 and pandas on the same files, and derived numbers with what the device can do. A line per capture.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas
+from typer.testing import CliRunner
+
+from hipscope.server.cli.main import app
+
+FORMS = (["--format", "text"], ["--metrics", "all"], ["--format", "html"], ["--format", "json"])
+NOISE = 1.05  # of a ceiling
+_LEVELS = ("SQ_IFETCH_LEVEL", "SQ_INST_LEVEL", "SQ_LEVEL_WAVES")
+
+
+def main() -> None:
+    """A line per folder."""
+    for name in sys.argv[1:]:
+        print(checked(Path(name)), flush=True)
+
+
+def checked(folder: Path) -> str:
+    """What came of one capture."""
+    problems: list[str] = []
+    for form in FORMS:
+        done = CliRunner().invoke(app, ["show", str(folder), *form])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            trace = traceback.format_exception(done.exception)
+            problems.append(f"{form[-1]}: {''.join(trace).splitlines()[-1]}")
+    if done.exit_code:
+        return f"{folder}: not read: {' '.join(done.stderr.split())[-200:]}{'; '.join(problems)}"
+    report = json.loads(done.stdout)
+    kernels = report["kernels"]
+    ours = sum(k["dispatches"] for k in kernels), sum(k["time_ns"] for k in kernels)
+    theirs = next(bare(folder), None)
+    if theirs is None:
+        problems.append("nothing to compare with")
+    elif theirs[0] != ours[0] or abs(theirs[1] - ours[1]) > 1e-9 * theirs[1] + theirs[0]:
+        problems.append(f"the bare library has {theirs[0]} launches of {theirs[1]:.0f} ns")
+    problems += [*counters(folder, kernels), *impossible(report)]
+    device = report["device"]
+    name = device["name"] if device else "no device"
+    return f"{folder}: {ours[0]} launches, {ours[1]:.0f} ns, {name}: {'; '.join(problems) or 'agrees'}"
+
+
+def bare(folder: Path) -> Iterator[tuple[int, float]]:
+    """Launches and their nanoseconds, by the library alone: of the first file that has any."""
+    files = [folder] if folder.is_file() else sorted(folder.iterdir())
+    traces = [f for f in files if f.name.endswith((".json", ".json.gz"))]
+    found = [t for f in traces if (t := of_trace(f)) is not None]
+    if found:
+        yield sum(n for n, _ in found), sum(t for _, t in found)
+    for file in files:
+        if file.suffix in (".sqlite", ".rpd", ".db"):
+            yield of_database(file)
+    for stem in ("timestamps", "pmc_perf", "kernels"):
+        if (table := folder / f"{stem}.csv").is_file():
+            frame = pandas.read_csv(table)
+            start, end = (next(frame[c] for c in names if c in frame) for names in (
+                ("Start_Timestamp", "BeginNs"), ("End_Timestamp", "EndNs")))  # fmt: skip
+            yield len(frame), float((end - start).sum())
+    for file in files:
+        if file.name.endswith("kernel_stats.csv"):
+            frame = pandas.read_csv(file)
+            yield int(frame["Calls"].sum()), float(frame["TotalDurationNs"].sum())
+
+
+def of_trace(file: Path) -> tuple[int, float] | None:
+    """Of a chrome trace with categories."""
+    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    data = json.loads(content)
+    events = data.get("traceEvents", []) if isinstance(data, dict) else data
+    times = [float(e["dur"]) for e in events if e.get("ph") == "X" and e.get("cat") == "kernel"]
+    return (len(times), sum(times) * 1000) if times else None
+
+
+def of_database(file: Path) -> tuple[int, float]:
+    """Of Nsight Systems, rocmProfileData or rocprof 1."""
+    with closing(sqlite3.connect(file)) as database:
+        names = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+        if "rocpd_op" in names:
+            query = (
+                "SELECT COUNT(*), SUM(end - start) FROM rocpd_op o JOIN rocpd_string s ON s.id = o.opType_id "
+                "WHERE s.string IN ('KernelExecution', 'Task')"
+            )
+        elif "OPS" in names:
+            query = "SELECT COUNT(*), SUM(EndNs - BeginNs) FROM OPS"
+        else:
+            query = "SELECT COUNT(*), SUM(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL"
+        return database.execute(query).fetchone()
+
+
+def counters(folder: Path, kernels: list[dict[str, Any]]) -> Iterator[str]:
+    """Counters of a wide table of one kernel that differ from pandas' sums; levels have their own files."""
+    table = folder / "pmc_perf.csv"
+    if len(kernels) != 1 or not table.is_file():
+        return
+    frame = pandas.read_csv(table)
+    if "Counter_Name" in frame or frame["Kernel_Name"].nunique() != 1:
+        return
+    for name, value in kernels[0]["counters"].items():
+        if name in frame and not name.startswith(_LEVELS) and abs(frame[name].sum() - value) > 1e-6 * value:
+            yield f"{name}: {value:.0f}, pandas {frame[name].sum():.0f}"
+
+
+def impossible(report: dict[str, Any]) -> Iterator[str]:
+    """Derived numbers that no device has."""
+    for kernel in report["kernels"]:
+        occupancy = kernel["occupancy"]
+        if occupancy and occupancy.get("theoretical") and occupancy["theoretical"] > occupancy["maximum"]:
+            yield f"{kernel['name']}: occupancy {occupancy['theoretical']} of {occupancy['maximum']}"
+        roofs = (kernel["roofline"] or {}).get("ceilings") or []
+        for roof in roofs:
+            if isinstance(roof, dict) and (roof.get("fraction") or 0) > NOISE:
+                yield f"{kernel['name']}: {roof.get('name')} at {roof['fraction']:.0%} of its ceiling"
+    for gpu in (report["time"] or {}).get("gpus", []):
+        if (gpu.get("busy_share") or 0) > NOISE:
+            yield f"busy {gpu['busy_share']:.0%}"
+
+
+if __name__ == "__main__":
+    main()
