@@ -242,7 +242,9 @@ class Resources(_Record):
     vgpr_spills: int | None = None
     sgpr_spills: int | None = None
     max_workgroup_size: int | None = None
-    wave_size: int = 64
+    wave_size: int | None = Field(
+        64, description="None where it is not known, as in captures of GPUs that have both"
+    )
 
 
 class Kernel(_Record):

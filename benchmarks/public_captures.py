@@ -46,7 +46,7 @@ def checked(folder: Path) -> str:
         return f"{folder}: not read: {' '.join(done.stderr.split())[-200:]}{'; '.join(problems)}"
     report = json.loads(done.stdout)
     kernels = report["kernels"]
-    ours = sum(k["dispatches"] for k in kernels), sum(k["time_ns"] for k in kernels)
+    ours = sum(k["dispatches"] for k in kernels), sum(k["time_ns"] or 0 for k in kernels)
     theirs = next(bare(folder), None)
     if theirs is None:
         problems.append("nothing to compare with")
@@ -102,7 +102,8 @@ def of_database(file: Path) -> tuple[int, float]:
             query = "SELECT COUNT(*), SUM(EndNs - BeginNs) FROM OPS"
         else:
             query = "SELECT COUNT(*), SUM(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL"
-        return database.execute(query).fetchone()
+        launches, time = database.execute(query).fetchone()
+        return int(launches), float(time or 0)
 
 
 def counters(folder: Path, kernels: list[dict[str, Any]]) -> Iterator[str]:

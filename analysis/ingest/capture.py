@@ -68,6 +68,7 @@ _READ = (
 _UNKNOWN_KERNEL = "(unknown kernel)"
 _FEW = 256  # launches of a kernel that are made at once; more are made when they are asked for
 _ARCH = re.compile(r"(gfx\w+?)_code_object_id_\d+\.out$")
+_RDNA = ("gfx10", "gfx11", "gfx12")  # waves of 32 or of 64 lanes
 _MEASURED = "roofline.csv of the capture"
 _SCHEMA = "hipscope.capture/1"
 
@@ -104,6 +105,7 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
     counters = join_counters(
         launches, [names.renamed_pass(c) for c in together.whole.counters], together.whole.kinds
     )
+    device, devices = _devices(sidecar, together.whole, launches, items)
     builder = _Builder(
         launches=launches,
         rows=rows_by_kernel(launches),
@@ -114,10 +116,10 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
         notes=_LaunchNotes.of(sidecar),
         sources=_Sources(Snapshots.below(paths), texts or SourceTexts()),
         measured=not emulated,
+        wave_size=_only_wave_size(device),
     )
     kernels = [builder.kernel(name, names.mangled.get(name, name)) for name in names.kernels]
     kernels.sort(key=lambda kernel: (-kernel.time_ns, kernel.name))
-    device, devices = _devices(sidecar, together.whole, launches, items)
     tables = CaptureTables(launches, counters.passes, kernels, together.whole.events, together.timing)
     program = sidecar.get("program")
     program = program if isinstance(program, dict) else {}
@@ -320,6 +322,7 @@ class _Builder:
     notes: _LaunchNotes
     sources: _Sources
     measured: bool
+    wave_size: int | None
 
     def kernel(self, name: str, mangled: str) -> Kernel:
         """Everything that is known of it."""
@@ -410,7 +413,7 @@ class _Builder:
         if not len(known):
             known = rows[self.launches.static_lds[rows] != MISSING]
         if not len(known):
-            return Resources()
+            return Resources(wave_size=self.wave_size)
         first = int(known[0])
         lds = self.launches.cell(first, "static_lds")
         return Resources(
@@ -419,6 +422,7 @@ class _Builder:
             sgprs=self.launches.cell(first, "sgprs"),
             lds_bytes=None if lds is None else lds + dynamic,
             scratch_bytes=self.launches.cell(first, "scratch"),
+            wave_size=self.wave_size,
         )
 
 
@@ -489,6 +493,11 @@ def _devices(
         if (device := _device(agent, whole, items)) not in devices:
             devices.append(device)
     return devices[0], tuple(devices)
+
+
+def _only_wave_size(device: Device) -> int | None:
+    """The size of all waves of a GPU; None where kernels choose, as on RDNA."""
+    return None if (device.arch or "").startswith(_RDNA) else device.wave_size
 
 
 def _clock_notes(traces: Sequence[Trace], device: Device) -> Iterator[str]:

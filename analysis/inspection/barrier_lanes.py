@@ -40,9 +40,11 @@ def _is_barrier(instruction: Instruction) -> bool:
 
 
 def _fewest_lanes(kernel: Kernel) -> int:
-    """The fewest lanes that a wave of the profiled launches began with; 0 without shapes."""
+    """The fewest lanes that a wave of the profiled launches began with; 0 where that is not known."""
     size = kernel.resources.wave_size
     items = [d.workgroup[0] * d.workgroup[1] * d.workgroup[2] for d in kernel.dispatches if d.profiled]
+    if size is None:
+        return 0
     return min((n % size or min(n, size) for n in items), default=0)
 
 

@@ -8,7 +8,6 @@ times of their own, as in statistics and in modelled profiles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,15 @@ from hipscope.analysis.timeline.host_calls import (
 )
 from hipscope.analysis.timeline.intervals import Times, Union, at_once, part_by_slot
 from hipscope.analysis.timeline.longest_path import OrderedWork, PathFound, PathStep, Wait, longest_path
+from hipscope.analysis.timeline.records import (
+    Gap,
+    GpuTime,
+    HostDoing,
+    KernelPath,
+    Lane,
+    LongestPath,
+    Timeline,
+)
 from hipscope.analysis.timeline.work import HOUR, GpuWork, gpu_work
 
 SLOTS = 60  # parts of the wall time that a lane is drawn in
@@ -34,104 +42,6 @@ _WAITS_FOR_ALL = ("hipDeviceSynchronize", "hipCtxSynchronize", "hipFree", "hipDe
 _WAITS = ("Synchronize", "hipMemcpy", "hsa_signal_wait")
 _NO_WAIT = "Async"
 OWN_CODE = "outside of calls"
-
-
-@dataclass(frozen=True)
-class GpuTime:
-    """One GPU over the wall time. `busy_ns`: any launch runs; `copies_ns`: any copy to or from it does.
-
-    `idle_ns`: neither does. `concurrent_ns`: two launches or more run, at most `most_at_once`.
-    """
-
-    gpu: str
-    launches: int
-    busy_ns: int
-    busy_share: float
-    copies: int
-    copies_ns: int
-    copies_alone_ns: int
-    idle_ns: int
-    concurrent_ns: int
-    most_at_once: int
-
-
-@dataclass(frozen=True)
-class Lane:
-    """Launches of a queue and stream, or copies of one direction; `strip`: its busy share in equal parts of time."""
-
-    gpu: str
-    queue: int | None
-    stream: int | None
-    what: str
-    items: int
-    busy_ns: int
-    strip: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class HostDoing:
-    """An API call of the host, or its own code, and the time that it took meanwhile."""
-
-    what: str
-    time_ns: int
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A GPU without launch and copy from `at_ns` after the first launch or copy; `before` and `after` it ran these."""
-
-    gpu: str
-    at_ns: int
-    time_ns: int
-    before: str
-    after: str
-    host: tuple[HostDoing, ...]
-
-
-@dataclass(frozen=True)
-class KernelPath:
-    """A kernel's launches on the longest path, and the least time by which one could end later without a longer one."""
-
-    kernel: str
-    on_path_ns: int
-    launches_on_path: int
-    least_slack_ns: int
-
-
-@dataclass(frozen=True)
-class LongestPath:
-    """The longest chain of recorded dependences, by what it is spent with. `host`: calls of the host are part of it."""
-
-    time_ns: int
-    launches_ns: int
-    copies_ns: int
-    calls_ns: int
-    own_code_ns: int
-    latency_ns: int
-    host: bool
-    kernels: tuple[KernelPath, ...]
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """Where the time went between the first start and the last end of launches and copies.
-
-    `host` is what the host did while no GPU had work; empty where API calls were not recorded. `limit` is what the time
-    of the run hangs on (`gpu`, `host`, `launching`, `copies`, `unknown`), `near` what it may be within 5 %, `why` the
-    numbers.
-    """
-
-    wall_ns: int
-    gpus: tuple[GpuTime, ...]
-    lanes: tuple[Lane, ...]
-    more_lanes: int
-    gaps: tuple[Gap, ...]
-    host: tuple[HostDoing, ...]
-    path: LongestPath | None
-    notes: tuple[str, ...]
-    limit: str
-    near: tuple[str, ...]
-    why: str
 
 
 def timeline(profile: Profile) -> Timeline | None:

@@ -91,7 +91,8 @@ def waves(kernel: Kernel) -> float | None:
     profiled = [d for d in kernel.dispatches if d.profiled]
     if not profiled or any(0 in (*d.grid, *d.workgroup) for d in profiled):
         return None
-    return float(sum(workgroups(d) * _waves_per_group(d, kernel.resources.wave_size) for d in profiled))
+    size = kernel.resources.wave_size
+    return None if size is None else float(sum(workgroups(d) * _waves_per_group(d, size) for d in profiled))
 
 
 def launched_lanes(kernel: Kernel) -> float | None:
@@ -101,7 +102,8 @@ def launched_lanes(kernel: Kernel) -> float | None:
     """
     profiled = [d for d in kernel.dispatches if d.profiled]
     lanes = sum(workgroups(d) * d.workgroup[0] * d.workgroup[1] * d.workgroup[2] for d in profiled)
-    started = sum(workgroups(d) * _waves_per_group(d, kernel.resources.wave_size) for d in profiled)
+    size = kernel.resources.wave_size
+    started = sum(workgroups(d) * _waves_per_group(d, size) for d in profiled) if size is not None else 0
     return lanes / started if lanes and started else None
 
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.timeline.records import GpuTime, HostDoing, Lane, LongestPath, Timeline
 from hipscope.server.render.words import duration, percent, plural
-from hipscope.server.reports.schema.timeline import GpuTime, HostDoing, Lane, LongestPath, Timeline
 
 _MOST_LANES = 6
 _MOST_GAPS = 3

@@ -23,7 +23,8 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
-from hipscope.analysis.timeline.timeline import Timeline, timeline
+from hipscope.analysis.timeline.records import Timeline
+from hipscope.analysis.timeline.timeline import timeline
 from hipscope.emulator.devices import constant_interval, time_interval, wait_interval
 from hipscope.formulas import base as formulas_base
 from hipscope.formulas.detect.fences import fence_shares

@@ -182,7 +182,7 @@ def read_nsys_trace(path: Path) -> Recorded:
         agent = row.text("Device")
         activity = Activity(row.text("Name"), f"GPU {agent}" if agent else "", start, end, numbers)
         (launches if is_launch else copies).append(activity)
-    found = recorded_activities(*map(Activities.of, (launches, copies, ())), tool=TOOL)
+    found = recorded_activities(Activities.of(launches), Activities.of(copies), Activities.of(()), tool=TOOL)
     found.notes += table.damage
     return found
 

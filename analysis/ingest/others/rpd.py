@@ -82,7 +82,8 @@ def _copies(description: Texts, kind: Texts) -> NDArray[np.bool_]:
     named = np.array([bool(name) for name in description.names], dtype=bool)[description.codes]
     is_copy = np.array([COPY.match(name) is not None for name in kind.names], dtype=bool)
     is_kernel = np.array(["kernel" in name.lower() for name in kind.names], dtype=bool)
-    return is_copy[kind.codes] | (~named & ~is_kernel[kind.codes])
+    found: NDArray[np.bool_] = is_copy[kind.codes] | (~named & ~is_kernel[kind.codes])
+    return found
 
 
 def _names(description: Texts, kind: Texts) -> Texts:

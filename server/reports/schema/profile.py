@@ -15,8 +15,8 @@ from typing import ClassVar, Literal, NamedTuple
 from hipscope.analysis.source.kernel_definitions import base_name, instance_name, signature_without_result
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.analysis.system.process import signal_name
+from hipscope.analysis.timeline.records import Timeline
 from hipscope.server.reports.schema.notes import CompileNote
-from hipscope.server.reports.schema.timeline import Timeline
 
 PROFILE_SCHEMA = "hipscope.profile/2"
 Provenance = Literal["measured", "modelled"]
@@ -209,7 +209,7 @@ class Resources:
     vgpr_spills: int | None
     sgpr_spills: int | None
     max_workgroup_size: int | None
-    wave_size: int
+    wave_size: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,18 +480,22 @@ class Report:
 
     def hot_lines(self, file: str) -> Sequence[HotLine]:
         """The lines of that file that cost something, by number."""
-        return self._hot_lines.get(file, ())
+        if file not in self._hot_lines:
+            rows = sorted(self._rows.get(file, {}).items(), key=lambda item: item[0])
+            self._hot_lines[file] = [HotLine(number, _summed(costs), costs) for number, costs in rows]
+        return self._hot_lines[file]
 
     @cached_property
-    def _hot_lines(self) -> Mapping[str, Sequence[HotLine]]:
-        rows: dict[tuple[str, int], list[tuple[Kernel, Line]]] = {}
+    def _hot_lines(self) -> dict[str, Sequence[HotLine]]:
+        return {}
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Mapping[int, list[tuple[Kernel, Line]]]]:
+        """The lines of all kernels by file and number: sorted when a file is asked for."""
+        found: dict[str, dict[int, list[tuple[Kernel, Line]]]] = {}
         for kernel in self.kernels:
             for row in kernel.lines:
-                rows.setdefault((row.file, row.line), []).append((kernel, row))
-        found: dict[str, list[HotLine]] = {}
-        for (file, number), costs in sorted(rows.items(), key=lambda item: item[0]):
-            shares = [share for kernel, row in costs if (share := kernel.gpu_share(row)) is not None]
-            found.setdefault(file, []).append(HotLine(number, sum(shares) if shares else None, costs))
+                found.setdefault(row.file, {}).setdefault(row.line, []).append((kernel, row))
         return found
 
     def diagnosis(self, kernel: Kernel) -> Finding | None:
@@ -512,7 +516,7 @@ class Report:
 
     def files(self) -> set[str]:
         """Every file that has something to show, or that one of these includes."""
-        places = {row.file for k in self.kernels for row in k.lines}
+        places = set(self._rows)
         places |= {k.file for k in self.kernels if k.file} | {f.file for f in self.findings if f.file}
         places |= {header for headers in self.headers.values() for header in headers}
         return places | {f.file for f in self.faults if f.file}
@@ -554,3 +558,9 @@ class Report:
         if kernel is None:
             return share
         return None if kernel.share is None else share * kernel.share
+
+
+def _summed(costs: Sequence[tuple[Kernel, Line]]) -> float | None:
+    """The part of all GPU time that a line takes in all of its kernels; None where no part is known."""
+    shares = [share for kernel, row in costs if (share := kernel.gpu_share(row)) is not None]
+    return sum(shares) if shares else None

@@ -158,6 +158,15 @@ def test_the_gpu_of_an_export_is_the_one_that_the_program_saw(tmp_path: Path) ->
     assert read_captures([tmp_path]).device.compute_units == 108
 
 
+def test_waves_have_the_size_that_the_gpu_gives_them_or_none_that_is_known(tmp_path: Path) -> None:
+    nsys(tmp_path / "report.sqlite")
+    assert only(read_captures([tmp_path])).resources.wave_size == 32
+    kineto(tmp_path / "rdna.json", {**PROPERTIES, "name": "AMD Radeon RX 7900 XTX", "warpSize": 32})
+    assert only(read_captures([tmp_path / "rdna.json"])).resources.wave_size is None
+    rocprof_csv(tmp_path / "results.csv")
+    assert only(read_captures([tmp_path / "results.csv"])).resources.wave_size is None
+
+
 def test_metrics_of_a_details_page_are_in_base_units(tmp_path: Path) -> None:
     ncu_details(tmp_path / "details.csv")
     kernel = only(read_captures([tmp_path]))

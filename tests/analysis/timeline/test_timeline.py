@@ -7,14 +7,8 @@ import pytest
 
 from hipscope.analysis.ingest import read_captures
 from hipscope.analysis.profile import Provenance
-from hipscope.analysis.timeline.timeline import (
-    OWN_CODE,
-    HostDoing,
-    KernelPath,
-    Timeline,
-    slack_of_launches,
-    timeline,
-)
+from hipscope.analysis.timeline.records import HostDoing, KernelPath, Timeline
+from hipscope.analysis.timeline.timeline import OWN_CODE, slack_of_launches, timeline
 
 TRACE = (
     '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Name","Correlation_Id",'

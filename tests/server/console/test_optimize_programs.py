@@ -12,6 +12,7 @@ import pytest
 
 from hipscope.analysis.errors import BuildFailed, HipscopeError
 from hipscope.analysis.run import Run
+from hipscope.analysis.timeline.records import KernelPath, LongestPath, Timeline
 from hipscope.server.console.optimize_programs import (
     gain_at_stake,
     optimize_programs,
@@ -22,7 +23,6 @@ from hipscope.server.console.programs import programs_report
 from hipscope.server.jobs import tasks
 from hipscope.server.reports.report_reader import read_programs, read_report
 from hipscope.server.reports.schema.fields import to_json
-from hipscope.server.reports.schema.timeline import KernelPath, LongestPath, Timeline
 from tests.server.command_line import Cli
 from tests.server.records import optimization
 

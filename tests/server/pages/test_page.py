@@ -18,6 +18,7 @@ import pytest
 
 from hipscope.analysis.errors import MissingTool
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.timeline.records import Gap, GpuTime, KernelPath, Lane, LongestPath, Timeline
 from hipscope.server.pages import page
 from hipscope.server.reports.compare_writer import compare_reports
 from hipscope.server.reports.report_reader import read_report
@@ -27,7 +28,6 @@ from hipscope.server.reports.schema.isa import IsaInstruction, IsaReport
 from hipscope.server.reports.schema.optimize import Side
 from hipscope.server.reports.schema.profile import Program, Report
 from hipscope.server.reports.schema.programs import ProgramError, ProgramReport, ProgramsReport
-from hipscope.server.reports.schema.timeline import Gap, GpuTime, KernelPath, Lane, LongestPath, Timeline
 from hipscope.server.reports.schema.verdict import Trial, Verdict
 from tests.server.command_line import Cli
 from tests.server.conftest import FILE, HOT_LINE, PROGRAM

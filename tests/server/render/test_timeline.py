@@ -4,8 +4,7 @@ import io
 
 from rich.console import Console
 
-from hipscope.server.render.timeline import render_timeline, strip
-from hipscope.server.reports.schema.timeline import (
+from hipscope.analysis.timeline.records import (
     Gap,
     GpuTime,
     HostDoing,
@@ -14,6 +13,7 @@ from hipscope.server.reports.schema.timeline import (
     LongestPath,
     Timeline,
 )
+from hipscope.server.render.timeline import render_timeline, strip
 
 MS = 1_000_000
 FOUND = Timeline(

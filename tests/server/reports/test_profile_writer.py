@@ -6,7 +6,7 @@ import pytest
 
 from hipscope.analysis.profile import Instruction, StallReason
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
-from hipscope.analysis.timeline.timeline import KernelPath, LongestPath, Timeline
+from hipscope.analysis.timeline.records import KernelPath, LongestPath, Timeline
 from hipscope.emulator.devices import device_constants
 from hipscope.formulas.base import Finding
 from hipscope.server.reports import profile_writer

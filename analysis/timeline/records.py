@@ -1,4 +1,7 @@
-"""Where the time of a run went, as a part of `hipscope.profile/2`. Times are whole nanoseconds, shares are 0..1."""
+"""Where the time of a run went: what the analysis gives, and a part of `hipscope.profile/2`.
+
+Times are whole nanoseconds, shares are 0..1.
+"""
 
 from __future__ import annotations
 
