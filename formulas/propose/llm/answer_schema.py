@@ -137,10 +137,16 @@ def strip_fence(text: str) -> str:
     blocks = list(_FENCED.finditer(text))
     with_kernel = [b for b in blocks if "__global__" in b["code"]]
     if with_kernel:
-        return with_kernel[0]["code"].strip("\n")
+        return _unnumbered(with_kernel[0]["code"].strip("\n"))
     if (opened := _OPENED.search(text, blocks[-1].end() if blocks else 0)) and "__global__" in opened["code"]:
         raise UnreadableAnswer("the answer breaks off inside the code")
     return text.strip()
+
+
+def _unnumbered(code: str) -> str:
+    """Without the line numbers of the report, which small models copy with the source."""
+    numbered = all(_NUMBER.match(line) for line in code.splitlines() if line.strip())
+    return "\n".join(_NUMBER.sub("", line) for line in code.splitlines()) if numbered else code
 
 
 def check_complete(kernel: str) -> str:
@@ -155,6 +161,7 @@ def check_complete(kernel: str) -> str:
     return kernel
 
 
+_NUMBER = re.compile(r"\s*\d+\| ?")  # as `prompt` writes them
 _FENCED = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<code>.*?)^[ \t]*(?P=fence)[`~]*[ \t]*$",
     re.DOTALL | re.MULTILINE,

@@ -154,3 +154,10 @@ def test_dspy_reads_no_env_file_and_fetches_no_prices(tmp_path: Path) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=120
     )
     assert ran.stdout.split() == ["True", "PRODUCTION", "False"], ran.stderr
+
+
+def test_line_numbers_of_the_report_are_no_part_of_a_kernel() -> None:
+    numbered = "```cpp\n  10| __global__ void k(int* p) {\n  11|   p[0] = 1 | 2;\n\n  12| }\n```"
+    assert strip_fence(numbered) == "__global__ void k(int* p) {\n  p[0] = 1 | 2;\n\n}"
+    plain = "__global__ void k(int* p) {\n  10| 3;\n}"
+    assert strip_fence(f"```cpp\n{plain}\n```") == plain

@@ -21,6 +21,8 @@ from hipscope.formulas.optimize.loop import OptimizeOptions, optimize_project
 ROOT = Path(__file__).parents[4]
 ANSWERS = Path(__file__).parent / "real_model"
 OUTCOMES = {
+    # The source without its comment, with the line numbers of the report; then the prompt, which is not waited for.
+    "accidental_double": ("stop", "not_faster", "no_improvement"),
     # It pads the tile by seven words, and repeats the constants of the file, which cost it the attempt once.
     "lds_column_read": ("stop", "accepted", "verified"),
     # It says the same sentences until it may say no more (600 tokens), and never comes to a kernel.
