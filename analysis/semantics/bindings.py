@@ -113,7 +113,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "clang_getCursorSemanticParent": (CCursor, [CCursor]),
     "clang_getSpecializedCursorTemplate": (CCursor, [CCursor]),
     "clang_isCursorDefinition": (c_uint, [CCursor]),
-    "clang_Cursor_getStorageClass": (c_int, [CCursor]),
     "clang_getCursorBinaryOperatorKind": (c_int, [CCursor]),
     "clang_getCursorUnaryOperatorKind": (c_int, [CCursor]),
     "clang_Cursor_getNumArguments": (c_int, [CCursor]),

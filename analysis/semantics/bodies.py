@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hipscope.analysis.semantics.cursors import (
-    ARRAYS,
-    EXTERN,
     FUNCTIONS,
     POINTER,
     RECORD,
@@ -20,7 +18,7 @@ from hipscope.analysis.semantics.cursors import (
     Kind,
 )
 from hipscope.analysis.semantics.places import Places
-from hipscope.analysis.semantics.records import DeclarationKind, Place, VariableDeclaration
+from hipscope.analysis.semantics.records import Parameter
 from hipscope.analysis.semantics.type_records import Types
 from hipscope.analysis.semantics.units import Unit
 
@@ -91,7 +89,6 @@ class Body:
         self.initialisers: dict[int, Item] = {}
         self.changes: dict[int, Changes] = {}
         self._own: set[int] = set()
-        self._declarations: dict[int, VariableDeclaration | None] = {}
         for item in self.top.walk():
             self._note(item)
 
@@ -102,42 +99,20 @@ class Body:
         cursor = item.cursor.referenced
         return cursor if cursor.exists and cursor.kind in VARIABLES else None
 
-    def declaration(self, cursor: Cursor) -> VariableDeclaration | None:
-        """The record of a variable or member."""
-        key = cursor.key
-        if key not in self._declarations:
-            self._declarations[key] = self._made(cursor)
-        return self._declarations[key]
-
     def is_local(self, cursor: Cursor) -> bool:
         """Whether a variable is one of this function's own."""
         return cursor.key in self._own
 
-    def _made(self, cursor: Cursor) -> VariableDeclaration | None:
+    def parameter(self, cursor: Cursor) -> Parameter | None:
+        """The record of a parameter."""
         made = self.reading.types.of(cursor.type)
         if made is None:
             return None
         changes = self.changes.get(cursor.key)
-        return VariableDeclaration(
-            name=cursor.spelling,
-            kind=self._kind(cursor),
-            type=made,
-            place=self.reading.places.of(cursor),
-            assigned=changes is not None
-            and (bool(changes.values) or changes.steps > 0 or changes.members or changes.escapes),
+        assigned = changes is not None and bool(
+            changes.values or changes.steps or changes.members or changes.escapes
         )
-
-    def _kind(self, cursor: Cursor) -> DeclarationKind:
-        if cursor.kind == Kind.FIELD:
-            return "member"
-        if cursor.kind == Kind.PARAMETER:
-            return "parameter" if self.is_local(cursor) else "capture"
-        memory = memory_of(cursor)
-        if memory is not None:
-            return memory
-        if self.is_local(cursor):
-            return "local"
-        return "capture" if cursor.parent.kind in FUNCTIONS else "global"
+        return Parameter(cursor.spelling, made, self.reading.places.of(cursor), assigned)
 
     def _note(self, item: Item) -> None:
         cursor = item.cursor
@@ -211,16 +186,10 @@ def _change_of_structure(item: Item, parent: Item) -> Changes | None:
     return Changes(members=True) if binds_reference(parent, item) else None
 
 
-def memory_of(cursor: Cursor) -> DeclarationKind | None:
-    """The memory of the device that a variable is in by its attributes; None for any other variable."""
-    if cursor.kind != Kind.VARIABLE:
-        return None
-    attributes = {child.kind for child in cursor.children}
-    if Kind.SHARED_ATTRIBUTE in attributes:
-        return "dynamic shared" if cursor.storage == EXTERN else "shared"
-    if Kind.CONSTANT_ATTRIBUTE in attributes:
-        return "constant"
-    return "global" if Kind.DEVICE_ATTRIBUTE in attributes else None
+def in_memory(cursor: Cursor) -> bool:
+    """Whether a variable lies in memory of the device by its attributes."""
+    memory = {Kind.SHARED_ATTRIBUTE, Kind.CONSTANT_ATTRIBUTE, Kind.DEVICE_ATTRIBUTE}
+    return cursor.kind == Kind.VARIABLE and any(child.kind in memory for child in cursor.children)
 
 
 def binds_reference(parent: Item, item: Item) -> bool:
@@ -251,12 +220,6 @@ def parameter_of(call: Item, argument: Item) -> Cursor | None:
     return parameters[index] if 0 <= index < len(parameters) else None
 
 
-def is_pointer(item: Item) -> bool:
-    """Whether an expression is a pointer, or an array that becomes one."""
-    kind = item.cursor.type.canonical.kind
-    return kind == POINTER or kind in ARRAYS
-
-
 def _initialiser(item: Item) -> Item | None:
     start = item.cursor.initialiser
     if not start.exists:
@@ -276,11 +239,6 @@ def tree_below(cursor: Cursor) -> Item:
         item.children = [Item(child, item) for child in item.cursor.children]
         waiting.extend(item.children)
     return top
-
-
-def place_of_all(reading: Reading, items: list[Item]) -> tuple[Place, ...]:
-    """The places of these that have one."""
-    return tuple(place for item in items if (place := reading.places.of(item.cursor)) is not None)
 
 
 def constant(item: Item) -> int | None:

@@ -59,7 +59,6 @@ class Kind(IntEnum):
     REINTERPRET_CAST = 126
     CONST_CAST = 127
     FUNCTIONAL_CAST = 128
-    THIS = 132
     SIZEOF = 136
     LAMBDA = 144
     FOR = 209
@@ -67,7 +66,6 @@ class Kind(IntEnum):
     WHILE = 207
     DO = 208
     RETURN = 214
-    ASSEMBLY = 215
     RANGE_FOR = 225
     CONSTANT_ATTRIBUTE = 412
     DEVICE_ATTRIBUTE = 413
@@ -95,7 +93,6 @@ ARRAYS = frozenset((CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY, DEPENDENT_
 REFERENCES = frozenset((LVALUE_REFERENCE, RVALUE_REFERENCE))
 INTEGERS = frozenset((*range(3, 21), 106))  # CXType_Bool to CXType_Int128, CXType_Enum
 VECTORS = frozenset((VECTOR, EXTENDED_VECTOR))
-EXTERN = 2  # CX_SC_Extern
 _INVALID = frozenset(range(70, 74)) | {0}
 _DEPENDENT_TYPE = 26
 _PLACEHOLDERS = frozenset((1, 25, _DEPENDENT_TYPE))  # CXType_Unexposed, _Overload, _Dependent
@@ -314,11 +311,6 @@ class Cursor:
     def defines(self) -> bool:
         """Whether this is a definition, not only a declaration."""
         return bool(self._bindings.isCursorDefinition(self.raw))
-
-    @property
-    def storage(self) -> int:
-        """CX_StorageClass."""
-        return int(self._bindings.Cursor_getStorageClass(self.raw))
 
     @property
     def constant_method(self) -> bool:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hipscope.analysis.semantics.accesses import accesses
 from hipscope.analysis.semantics.bodies import Body, Item, Reading
 from hipscope.analysis.semantics.calls import calls
 from hipscope.analysis.semantics.cursors import FUNCTIONS, RECORDS, ClangType, Cursor, Kind, walk
@@ -28,9 +27,9 @@ from hipscope.analysis.semantics.records import (
     HostAssignment,
     HostCall,
     KernelLaunch,
+    Parameter,
     Place,
     Type,
-    VariableDeclaration,
 )
 from hipscope.analysis.semantics.units import NotReadable
 
@@ -222,21 +221,20 @@ def _function(body: Body, errors: tuple[Diagnostic, ...]) -> FunctionInstance | 
         else parameters,
         kernel=any(child.kind == Kind.KERNEL_ATTRIBUTE for child in cursor.children),
         host=any(child.kind == Kind.HOST_ATTRIBUTE for child in cursor.children),
-        accesses=accesses(body),
         calls=calls(body),
         errors=_errors(body, place, errors),
         types=_types(body),
     )  # fmt: skip
 
 
-def _parameters(body: Body, function: Cursor) -> tuple[VariableDeclaration, ...]:
-    return tuple(made for p in function.arguments if (made := body.declaration(p)) is not None)
+def _parameters(body: Body, function: Cursor) -> tuple[Parameter, ...]:
+    return tuple(made for p in function.arguments if (made := body.parameter(p)) is not None)
 
 
-def _declared(reading: Reading, template: Cursor) -> tuple[VariableDeclaration, ...]:
+def _declared(reading: Reading, template: Cursor) -> tuple[Parameter, ...]:
     """The parameters of a template; the cursor of a template does not say its arguments, its children do."""
     return tuple(
-        VariableDeclaration(cursor.spelling, "parameter", made, reading.places.of(cursor))
+        Parameter(cursor.spelling, made, reading.places.of(cursor))
         for cursor in template.children
         if cursor.kind == Kind.PARAMETER and (made := reading.types.of(cursor.type)) is not None
     )

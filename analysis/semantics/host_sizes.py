@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hipscope.analysis.semantics.bodies import Body, Changes, Item, constant, memory_of, tree_below
+from hipscope.analysis.semantics.bodies import Body, Changes, Item, constant, in_memory, tree_below
 from hipscope.analysis.semantics.calls import callee_of, name_of
 from hipscope.analysis.semantics.cursors import (
     CASTS,
@@ -192,7 +192,7 @@ def member(item: Item) -> HostVariable | None:
 
 def outer(variable: Cursor) -> HostVariable | None:
     """The variable outside of functions that a number is kept in; None for one with memory on the device."""
-    if variable.kind != Kind.VARIABLE or variable.type.kind in REFERENCES or memory_of(variable) is not None:
+    if variable.kind != Kind.VARIABLE or variable.type.kind in REFERENCES or in_memory(variable):
         return None
     if variable.type.canonical.kind not in INTEGERS or variable.parent.kind in FUNCTIONS:
         return None

@@ -25,7 +25,6 @@ from hipscope.analysis.semantics.records import (
     Library,
     Place,
     SourceCommand,
-    Type,
 )
 from hipscope.analysis.semantics.tails import instances_tail, value_tail, values_in
 from hipscope.analysis.semantics.type_records import Types
@@ -50,11 +49,6 @@ class Meaning:
     host_calls: tuple[HostCall, ...] = field(default=(), repr=False)
     host_assignments: tuple[HostAssignment, ...] = field(default=(), repr=False)
 
-    def functions(self, at: Place) -> tuple[FunctionInstance, ...]:
-        """Every function around a place, or each instance of it; the innermost (a lambda) first."""
-        found = [f for f in self.by_key.values() if f.place.holds(at)]
-        return tuple(sorted(found, key=lambda f: (f.place.span[1] - f.place.span[0], f.key)))
-
     def function(self, key: FunctionKey | str) -> FunctionInstance | None:
         """The function or instance with this symbol."""
         return self.by_key.get(FunctionKey(key))
@@ -77,11 +71,6 @@ class Meaning:
     def doubts(self, kernel: FunctionKey | str) -> tuple[Diagnostic, ...]:
         """The errors because of which not all may be known of a kernel: in it, what it calls and what these use."""
         return tuple(dict.fromkeys(error for function in self.reachable(kernel) for error in function.errors))
-
-    def type_at(self, at: Place, key: FunctionKey | str) -> Type | None:
-        """The type of the expression that fills a place, in one instance."""
-        function = self.function(key)
-        return function.types.get(at) if function is not None else None
 
     def launches(self, kernel: FunctionKey | str | None = None) -> tuple[KernelLaunch, ...]:
         """The launches in the file, of one kernel or all."""

@@ -67,13 +67,6 @@ class Places:
         """What a file of the program holds."""
         return self._texts.read(path)
 
-    def first_word(self, cursor: Cursor) -> str:
-        """The name that a cursor begins with where it was written; "" for no name, or not the program's text."""
-        at = cursor.written
-        path = self._unit.path(at.file)
-        data = (self._texts.read(path) or b"") if path is not None else b""
-        return data[at.offset : _word_end(data, at.offset)].decode("utf-8", "replace")
-
     def _in_macro(self, cursor: Cursor, path: Path, file: str, offset: int) -> bool:
         if not self._unit.tells_macros:
             return (path, offset) in self._macro_uses

@@ -1,4 +1,4 @@
-"""What the compiler knows of a program, as data: places, types, declarations, accesses, calls, launches.
+"""What the compiler knows of a program, as data: places, types, parameters, calls, launches.
 
 Data only, nothing of libclang in it: records outlive the translation unit that they were read from.
 """
@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NewType
+from typing import NewType
 
 Span = tuple[int, int]
 """Bytes [start, end) of a file."""
 
 FunctionKey = NewType("FunctionKey", str)
 """The mangled name of a function or an instance of one; a kernel's is its symbol in the code object."""
-
-AccessKind = Literal["read", "write", "update", "atomic"]
-DeclarationKind = Literal[
-    "parameter", "local", "shared", "dynamic shared", "constant", "global", "member", "capture"
-]
 
 
 @dataclass(frozen=True)
@@ -114,36 +109,13 @@ class Type:
 
 
 @dataclass(frozen=True)
-class VariableDeclaration:
-    """A variable, parameter or member. `assigned`: its value may change after its initialiser."""
+class Parameter:
+    """A parameter of a function. `assigned`: its value may change in the body."""
 
     name: str
-    kind: DeclarationKind
     type: Type
     place: Place | None
     assigned: bool = False
-
-
-@dataclass(frozen=True)
-class ElementAccess:
-    """One access to memory. `type` is what is moved: the member's, for a member of an element.
-
-    `bases` has one way for each object that it may be in, from the name that is written to the parameter or variable
-    that holds the data; empty when the compiler does not say. `indices` are the texts between the brackets, outermost
-    first, `index` the variables in them.
-    """
-
-    place: Place
-    kind: AccessKind
-    type: Type
-    bases: tuple[tuple[VariableDeclaration, ...], ...]
-    index: tuple[VariableDeclaration, ...] = ()
-    indices: tuple[Place, ...] = ()
-
-    @property
-    def roots(self) -> frozenset[str]:
-        """The names of the parameters and variables that it may be in."""
-        return frozenset(way[-1].name for way in self.bases)
 
 
 @dataclass(frozen=True)
@@ -270,10 +242,9 @@ class FunctionInstance:
     place: Place
     template: Place | None
     arguments: tuple[Type | int | str, ...]
-    parameters: tuple[VariableDeclaration, ...]
-    declared: tuple[VariableDeclaration, ...]
+    parameters: tuple[Parameter, ...]
+    declared: tuple[Parameter, ...]
     kernel: bool
-    accesses: tuple[ElementAccess, ...]
     calls: tuple[Call, ...]
     errors: tuple[Diagnostic, ...]
     host: bool = False

@@ -7,13 +7,14 @@ compiler complains about the kernel, or there is no libclang: nothing is guessed
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.analysis.semantics.meaning import Meaning
-from hipscope.analysis.semantics.records import FunctionInstance, Type, VariableDeclaration
+from hipscope.analysis.semantics.records import FunctionInstance, Parameter, Type
 from hipscope.analysis.source.number_types import NUMBER_TYPES, element_bytes
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
@@ -78,7 +79,7 @@ def _argument(given: Type | int | str) -> str:
     return given.plain if isinstance(given, Type) else str(given)
 
 
-def _elements(parameters: Iterable[VariableDeclaration]) -> dict[str, str]:
+def _elements(parameters: Iterable[Parameter]) -> dict[str, str]:
     """The number types behind aliases and macros; `float4` and `uint32_t` stay as the compiler spells them."""
     pointers = [
         (p.name, p.type.element)
@@ -112,9 +113,11 @@ def _instances(functions: Sequence[FunctionInstance]) -> dict[str, frozenset[str
 
 
 def _sizes(function: FunctionInstance) -> dict[str, int]:
-    variables = [*function.parameters, *(d for a in function.accesses for way in a.bases for d in way)]
-    types = [t for v in variables for t in (v.type, v.type.element) if t is not None]
-    return {_bare(t.spelling): t.bytes for t in types if t.bytes is not None}
+    """The bytes of each type that a parameter or an expression has, or leads to, by its spelling."""
+    named = [*(p.type for p in function.parameters), *function.types.values()]
+    types = {(_bare(t.spelling), t.bytes) for n in named for t in (n, n.element) if t is not None}
+    times = Counter(spelling for spelling, _ in types)
+    return {spelling: size for spelling, size in types if size is not None and times[spelling] == 1}
 
 
 def _numbers(function: FunctionInstance) -> frozenset[str]:

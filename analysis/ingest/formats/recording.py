@@ -64,10 +64,6 @@ class LaunchColumns:
             self.kernel.take(rows), self.agent.take(rows), {n: c[rows] for n, c in self.whole.items()}
         )
 
-    def with_columns(self, **whole: Integers) -> LaunchColumns:
-        """The same with other columns."""
-        return LaunchColumns(self.kernel, self.agent, {**self.whole, **whole})
-
     @cached_property
     def timed(self) -> Any:
         """Which rows have both stamps, in order: a launch with damaged stamps has no duration."""

@@ -63,11 +63,6 @@ _SPACES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def is_source_page(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first rows are those of a source page."""
-    return any("Address" in row and "# Samples" in row for row in rows[:6])
-
-
 def read_raw_page(path: Path) -> Recorded:
     """Launches with durations, sizes and registers, and each metric as a counter, in base units."""
     rows = _rows(path)

@@ -13,7 +13,6 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.semantics.meaning import Units
-from hipscope.analysis.semantics.records import FunctionKey, Place
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.discovery import find_toolchain
@@ -76,4 +75,3 @@ def test_functions_and_subscripts_are_those_of_the_compiler(
         str(f.key) for f in meaning.by_key.values() if f.place.file == file
     } == functions  # it has no constructors
     assert subscripts <= ours
-    assert all(meaning.type_at(Place(file, (s, e)), FunctionKey(f)) is not None for f, s, e, _ in subscripts)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.semantics.bindings import load
 from hipscope.analysis.semantics.meaning import Meaning, Units
 from hipscope.analysis.semantics.records import FunctionInstance, Place, Type
 from hipscope.analysis.source.texts import SourceTexts
@@ -23,12 +21,13 @@ def one(meaning: Meaning, name: str = "k") -> FunctionInstance:
     return found
 
 
-def accesses(function: FunctionInstance) -> list[tuple[str, str, list[str]]]:
-    """Kind, text and the objects of each access."""
-    return [
-        (a.kind, a.place.file.read_bytes()[slice(*a.place.span)].decode("utf-8", "replace"), sorted(a.roots))
-        for a in function.accesses
-    ]
+def expressions(function: FunctionInstance) -> dict[str, str]:
+    """The type of each expression that has bytes of its own, by its text."""
+    return {spelled(place): kind.canonical for place, kind in function.types.items()}
+
+
+def spelled(place: Place) -> str:
+    return place.file.read_bytes()[slice(*place.span)].decode("utf-8", "replace")
 
 
 # --- 1: instances ------------------------------------------------------------------------------------------------
@@ -48,7 +47,7 @@ def test_an_instance_that_nothing_in_the_file_uses_is_there_by_its_symbol(read: 
     vector = found.function(symbols[0])
     assert vector is not None
     assert [a.canonical if isinstance(a, Type) else a for a in vector.arguments] == ["Vec", 64]
-    assert vector.accesses[0].type.canonical == "Vec"
+    assert expressions(vector)["p[i]"] == "Vec"
     assert found.errors == ()
 
 
@@ -76,144 +75,6 @@ def test_values_of_expressions(read: Reader, units: Units, tmp_path: Path) -> No
     assert found == dict(zip(asked, [7, 33, 16, 0.5, None, None, None], strict=True))
 
 
-# --- 2: bases ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("body", "roots"),
-    [
-        ("const float* p = a; float x = p[1]; out[0] = x;", ["a"]),
-        ("const float* p = a; if (n) p = b; float x = p[1]; out[0] = x;", ["a", "b"]),
-        ("const float* p = a; p += n; float x = p[1]; out[0] = x;", ["a"]),
-        ("const float* p = a; change(p); float x = p[1]; out[0] = x;", []),
-        ("const float* p = a; const float** q = &p; *q = b; float x = p[1]; out[0] = x;", []),
-        ("const float* p = n ? a : b; float x = p[1]; out[0] = x;", ["a", "b"]),
-        ("const float* p = choose(a, b); float x = p[1]; out[0] = x;", []),
-        ("const float* p; p = b + 3; float x = p[1]; out[0] = x;", ["b"]),
-        ("const float* p = a; const float* q = b; q = p; p = q; float x = p[1]; out[0] = x;", ["a", "b"]),
-    ],
-)
-def test_a_pointer_that_is_set_again_has_all_its_bases_or_none(
-    read: Reader, body: str, roots: list[str]
-) -> None:
-    found = read(f"""
-    __device__ void change(const float*& p);
-    __device__ const float* choose(const float* a, const float* b);
-    __global__ void k(const float* a, const float* b, float* out, int n) {{ {body} }}
-    """)
-    access = next(
-        a for a in one(found).accesses if a.place.span[1] - a.place.span[0] == 4 and a.kind == "read"
-    )
-
-    assert sorted(access.roots) == roots
-
-
-@pytest.mark.parametrize(
-    ("body", "roots"),
-    [
-        ("out[0] = v.p[3];", ["v"]),
-        ("v.p = b; out[0] = v.p[3];", []),
-        ("v.n = 2; out[0] = v.p[3];", []),
-        ("v.set(b); out[0] = v.p[3];", []),
-        ("out[0] = v.p[v.get()];", ["v"]),
-        ("View* w = &v; w->p = b; out[0] = v.p[3];", []),
-        ("v = View{b, 1}; out[0] = v.p[3];", []),
-        ("View u = v; out[0] = u.p[3];", ["u"]),
-        ("out[0] = table[1].p[3];", []),
-    ],
-)
-def test_a_pointer_in_a_structure_leads_where_it_led_unless_a_member_is_set(
-    read: Reader, body: str, roots: list[str]
-) -> None:
-    found = read(f"""
-    struct View {{ const float* p; int n; __device__ void set(const float* q) {{ p = q; }}
-                  __device__ int get() const {{ return n; }} }};
-    __global__ void k(View v, const View* table, const float* b, float* out) {{ {body} }}
-    """)
-    elements = [a for a in one(found).accesses if a.kind == "read" and a.type.canonical == "const float"]
-
-    assert [sorted(a.roots) for a in elements] == [roots]
-
-
-def test_a_pointer_that_is_moved_says_so(read: Reader) -> None:
-    kernel = one(read("__global__ void k(const float* a, float* out) { const float* p = a; *out = *p++; }"))
-    (read_one,) = [a for a in kernel.accesses if a.kind == "read"]
-
-    assert [(d.name, d.assigned) for d in read_one.bases[0]] == [("p", True), ("a", False)]
-
-
-# --- 3: reads that are writes --------------------------------------------------------------------------------------
-
-
-def test_members_and_references_that_are_written(read: Reader) -> None:
-    kernel = one(
-        read("""
-    __global__ void k(double2* d2, float* b, const float4* a) {
-        d2[1].x = 2;
-        float& r = b[7];
-        r = a[3].y;
-        auto& [u, v] = d2[0];
-        u = 1;
-    }
-    """)
-    )
-
-    assert accesses(kernel)[:3] == [
-        ("write", "d2[1].x", ["d2"]),
-        ("write", "r", ["b"]),
-        ("read", "a[3].y", ["a"]),
-    ]
-    assert kernel.accesses[2].type.bytes == 4
-
-
-def test_an_output_of_inline_assembly_is_written(read: Reader) -> None:
-    kernel = one(
-        read("""
-    __global__ void k(float* out, const float* in) {
-        asm volatile("v_mov_b32 %0, %1" : "=v"(out[1]) : "v"(in[2]));
-    }
-    """)
-    )
-
-    assert accesses(kernel) == [("update", "out[1]", ["out"]), ("read", "in[2]", ["in"])]
-
-
-# --- 4: atomics ----------------------------------------------------------------------------------------------------
-
-
-def test_atomics_of_the_compiler_and_functions_that_only_have_such_a_name(read: Reader) -> None:
-    kernel = one(
-        read("""
-    template <typename T> __device__ T atomicCost(T* p) { return *p; }
-    __device__ int atomicTotal;
-    __global__ void k(float* b, int* c) {
-        __hip_atomic_fetch_add(&b[3], 1.0f, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-        atomicAdd(&c[2], 1);
-        atomicAdd(&atomicTotal, 1);
-        b[0] = atomicCost(b);
-    }
-    """)
-    )
-
-    assert accesses(kernel) == [
-        ("atomic", "b[3]", ["b"]),
-        ("atomic", "c[2]", ["c"]),
-        ("atomic", "atomicTotal", ["atomicTotal"]),
-        ("write", "b[0]", ["b"]),
-    ]
-
-
-def test_an_atomic_of_the_compiler_in_a_macro(read: Reader, units: Units) -> None:
-    found = read("""
-    #define ADD(p, v) __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
-    __global__ void k(float* b) { ADD(&b[3], 1.0f); }
-    """)
-    if load(units.library.path).major < 19:
-        pytest.skip("this library does not say where what a macro makes was written")
-
-    assert accesses(one(found)) == [("atomic", "b[3]", ["b"])]
-
-
 # --- 5: macros -----------------------------------------------------------------------------------------------------
 
 
@@ -229,17 +90,10 @@ def test_what_stands_in_an_argument_of_a_macro_has_its_own_bytes(read: Reader) -
     }
     """)
     )
-    found = {(a.kind, a.place.macro, *spelled(a.place)) for a in kernel.accesses}
+    found = expressions(kernel)
 
-    assert found == {
-        ("atomic", None, "hist[i & 15]"),
-        ("read", None, "in[i][2]"),
-        ("write", "SET", "SET(hist, 3, 4)"),
-    }
-
-
-def spelled(place: Place) -> tuple[str]:
-    return (place.file.read_bytes()[slice(*place.span)].decode(),)
+    assert (found["hist[i & 15]"], found["in[i][2]"]) == ("int", "const int")
+    assert not [text for text in found if text.startswith("SET")]
 
 
 # --- 7: arguments of templates ------------------------------------------------------------------------------------
@@ -252,9 +106,9 @@ def test_a_bool_that_is_true_is_one_and_a_branch_not_taken_is_absent(read: Reade
     }
     void run(int* p) { k<true, -1, 255><<<1, 1>>>(p); k<false, 2, 1><<<1, 1>>>(p); }
     """)
-    answers = {f.arguments: accesses(f)[0][1] for f in found.named("k")}
+    answers = {f.arguments: {"p[0]", "p[1]"} & expressions(f).keys() for f in found.named("k")}
 
-    assert answers == {(1, -1, 255): "p[1]", (0, 2, 1): "p[0]"}
+    assert answers == {(1, -1, 255): {"p[1]"}, (0, 2, 1): {"p[0]"}}
 
 
 # --- 8: bytes of the text, and texts that change -------------------------------------------------------------------
@@ -264,9 +118,7 @@ def test_a_bool_that_is_true_is_one_and_a_branch_not_taken_is_absent(read: Reade
     "text", [b"// \xa9\r\n__global__ void k(float* \xc3\xa4) {\r\n  \xc3\xa4[2] = 1;\r\n}\r\n"]
 )
 def test_offsets_are_bytes_of_the_file_as_it_is(read: Reader, text: bytes) -> None:
-    (access,) = one(read(text)).accesses
-
-    assert (HEADER + text)[slice(*access.place.span)] == "ä[2]".encode()
+    assert expressions(one(read(text)))["ä[2]"] == "float"
 
 
 def test_unsaved_texts_of_the_file_and_of_headers_count(units: Units, tmp_path: Path) -> None:
@@ -281,9 +133,8 @@ def test_unsaved_texts_of_the_file_and_of_headers_count(units: Units, tmp_path: 
     )
     again = units.meaning(SourceTexts(), command)
 
-    assert [one(m).accesses[0].type.canonical for m in (saved, typed, edited, again)] == [
-        "int", "double", "short", "int",
-    ]  # fmt: skip
+    answers = [one(m).parameters[0].type.canonical for m in (saved, typed, edited, again)]
+    assert answers == ["int *", "double *", "short *", "int *"]
     assert header in saved.includes
 
 
@@ -452,7 +303,7 @@ def test_a_missing_header_leaves_the_rest(read: Reader) -> None:
     void run(float* p) { k<float><<<1, 1>>>(p); }
     """)
 
-    assert accesses(one(found)) == [("write", "p[1]", ["p"])]
+    assert expressions(one(found))["p[1]"] == "float"
     assert "not/there.h" in found.errors[0].message
 
 
@@ -461,10 +312,10 @@ def test_a_missing_header_leaves_the_rest(read: Reader) -> None:
 
 def test_an_answer_stays_when_its_unit_is_read_again(read: Reader) -> None:
     first = read("__global__ void k(float* p) { p[1] = 2; }")
-    before = repr(dataclasses.astuple(one(first).accesses[0]))
+    before = repr(one(first).types)
     read("__global__ void other(int* q) { q[3] = 4; }")
 
-    assert repr(dataclasses.astuple(one(first).accesses[0])) == before
+    assert repr(one(first).types) == before
 
 
 # --- 14: headers that the library cannot keep precompiled -------------------------------------------------------------
