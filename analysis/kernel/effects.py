@@ -152,7 +152,10 @@ def publishes(region: Node, kernel: KernelSyntax, until: int | None = None) -> s
     there; "" without.
     """
     end = region.end_byte if until is None else until
-    if (word := PUBLISHING.search(code_of(region, end))) is not None:
+    code = code_of(region, end)
+    for assembly in (n for n in walk(region) if n.type == "gnu_asm_expression" and _computes(n)):
+        code = code.replace(code_of(assembly), " ")
+    if (word := PUBLISHING.search(code)) is not None:
         return word[0].strip("(. ")
     named = _called_in(region, end)
     function = _function_of(region)
@@ -165,6 +168,13 @@ def publishes(region: Node, kernel: KernelSyntax, until: int | None = None) -> s
     used = names_in(region)
     shared = (p for p in kernel.parameters if p.name in used and PUBLISHING.search(p.type))
     return next((PUBLISHING.findall(p.type)[0] for p in shared), "")
+
+
+def _computes(assembly: Node) -> bool:
+    """Whether assembly only computes its operands: vector instructions of AMD GPUs, moves of others, no memory."""
+    code = text_of(child_of(assembly, "assembly_code"))
+    lines = (line.strip(' "') for line in re.split(r"\\n|[;\n]", code))
+    return '"memory"' not in text_of(assembly) and all(re.match(r"v_|mov\.|$", line) for line in lines)
 
 
 def _on_lds(call: Node, function: _Function) -> bool:

@@ -138,7 +138,10 @@ def test_what_others_may_change_is_not_steady() -> None:
         "__hip_atomic_store(&out[0], 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);",
         "n = __hip_atomic_load(&out[0], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);",
         "n = __atomic_load_n(&out[0], __ATOMIC_RELAXED);", "__atomic_store_n(&out[0], 1, __ATOMIC_RELEASE);",
-        "n = *(volatile int*)out;", 'asm volatile("s_waitcnt vmcnt(0)" ::: "memory");', '__asm__("s_nop 0");',
+        "n = *(volatile int*)out;",
+        'asm volatile("s_waitcnt vmcnt(0)" ::: "memory");',
+        'asm("v_mov_b32 %0, 1\\n\\tglobal_store_dword %1, %0, off" :: "v"(n), "v"(out));',
+        '__asm__("s_nop 0");',
         "cooperative_groups::this_grid().sync();", "auto grid = cg::this_grid(); grid.sync();",
         "__builtin_amdgcn_s_sleep(1);", "__nanosleep(100);", "cuda::atomic_ref<int> r(out[0]); r.store(1);",
         "publish(out);", "PUBLISH(out);", "outer(out);",
@@ -157,6 +160,7 @@ def test_a_word_by_which_others_see_memory_is_found_also_behind_a_call(statement
 @pytest.mark.parametrize(
     "statement",
     [
+        'asm volatile("v_mov_b32_e32 %0, %1" : "=v"(out[x]) : "v"(out[n]));',
         "out[n] = 1;", "atomicAdd(&out[0], 1);", "__syncthreads();", "n = __shfl_down(n, 1);",
         "// volatile\nout[0] = 1;",
         "int fence = n; out[0] = fence;", "int a = __builtin_nontemporal_load(&out[n]); out[0] = a;",
