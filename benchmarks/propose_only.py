@@ -31,7 +31,7 @@ from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
 from hipscope.formulas.propose.candidate import Advice, Family, Proposal, Refusal
-from hipscope.formulas.propose.hints.counted_loops import counted_loop
+from hipscope.formulas.propose.hints.counted_loops import stepped_loop
 from hipscope.formulas.propose.hints.split_refill import refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import written_out
 from hipscope.formulas.propose.recipes import ask_recipe, rules
@@ -185,7 +185,7 @@ def _hints(source: bytes, kernel: KernelSyntax) -> dict[str, list[str]]:
     """Each loop's steps written out, and the loop split where it refills a buffer."""
     facts, found = _facts(source, kernel), collections.defaultdict(list)
     for node in (n for n in walk(kernel.body_node) if n.type in LOOPS):
-        counted = counted_loop(node, kernel, facts, source)
+        counted = stepped_loop(node, kernel, facts, source)
         if not isinstance(counted, str):
             found["hint: written"].append(_edited(source, written_out(source, kernel, counted, _STEPS)))
         refill = refill_loop(node, kernel, facts, source)

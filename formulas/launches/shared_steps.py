@@ -14,6 +14,7 @@ from typing import Literal
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, reassigned_names
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
@@ -139,39 +140,12 @@ def _shared(
 
 def _head(node: Node, kernel: KernelSyntax) -> tuple[str, Node, Node, str]:
     """Counter, first value, update and step of a loop that counts up below an end."""
-    refusal = CannotShare("it does not count up to an end")
-    start, condition, update = (node.child_by_field_name(n) for n in ("initializer", "condition", "update"))
-    if start is None or condition is None or update is None or condition.type != "binary_expression":
-        raise refusal
-    if start.type == "declaration":
-        declarators = start.children_by_field_name("declarator")
-        if len(declarators) != 1 or declarators[0].type != "init_declarator":
-            raise refusal
-        name, begin, kind = (
-            text_of(child_of(declarators[0], "declarator")),
-            child_of(declarators[0], "value"),
-            " ".join(text_of(child_of(start, "type")).split()),
-        )
-    elif start.type == "assignment_expression" and text_of(child_of(start, "operator")) == "=":
-        name, begin = text_of(child_of(start, "left")), child_of(start, "right")
-        kind = declared_type(name, kernel) or ""
-    else:
-        raise refusal
-    sides = [child_of(condition, side) for side in ("left", "operator", "right")]
-    counted = (text_of(sides[0]) == name and text_of(sides[1]) in ("<", "<=")) or (
-        text_of(sides[2]) == name and text_of(sides[1]) in (">", ">=")
-    )
-    end = sides[2] if text_of(sides[0]) == name else sides[0]
-    if kind not in _COUNTERS or not counted or name in names_in(end):
-        raise refusal
-    compact = "".join(text_of(update).split())
-    if compact in (f"{name}++", f"++{name}"):
-        return name, begin, update, ""
-    if update.type == "assignment_expression" and text_of(child_of(update, "left")) == name:
-        amount, operator = child_of(update, "right"), text_of(child_of(update, "operator"))
-        if operator == "+=" and name not in names_in(amount) and _is_plain_step(amount, kernel):
-            return name, begin, update, text_of(amount)
-    raise refusal
+    loop = counted_loop(node)
+    if not isinstance(loop, str) and loop.below and loop.first is not None and not loop.further:
+        kind = loop.type or declared_type(loop.variable, kernel)
+        if kind in _COUNTERS and (loop.amount is None or _is_plain_step(loop.amount, kernel)):
+            return loop.variable, loop.first, loop.update, "" if loop.amount is None else text_of(loop.amount)
+    raise CannotShare("it does not count up to an end")
 
 
 def _is_plain_step(amount: Node, kernel: KernelSyntax) -> bool:

@@ -24,12 +24,10 @@ _FENCES = re.compile(
 )
 # Three spellings of integers in a row, as strings.
 _INTEGERS = re.compile(r"(?:\"(?:unsigned|int|long|short|char|size_t|u?int\d+_t)(?: \w+)*\",\s*){4}")
-_KEPT = {"formulas/propose/recipes/one_thread.py"}  # what HIP shuffles as a whole
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_rule_has_no_list_of_names_or_types(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert (found := _FENCES.search(text)) is None, f"{found[0]} belongs to analysis/kernel/builtins.toml"
-    if str(path.relative_to(ROOT)) not in _KEPT:
-        assert (spelled := _INTEGERS.search(text)) is None, f"{spelled[0]}: see number_types.integers"
+    assert (spelled := _INTEGERS.search(text)) is None, f"{spelled[0]}: see number_types.integers"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, publishes, waits_together
+from hipscope.analysis.kernel.loops import NO_HEAD, counted_loop, number_of
 from hipscope.analysis.source.nodes import (
     LOOPS,
     arguments_of,
@@ -20,7 +21,6 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     names_in,
-    squeeze,
     text_of,
     walk,
 )
@@ -33,7 +33,6 @@ from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, mem
 
 _SIGNED = integers(16, signed=True)
 _UNSIGNED = integers(32, signed=False)
-_HEADER = "does not go by a step, as `for (int i = ...; i < n; i += step)` does"
 _STAYS = frozenset(
     {
         "number_literal", "char_literal", "true", "false", "binary_expression", "unary_expression",
@@ -58,7 +57,7 @@ class SteppedLoop:
     `kind` is the number that the type stands for. `statements` are those of one step. `down`: the step is subtracted.
     `sure`: the step is not negative, and nor is the counter of a loop that goes up, so that steps below one that is
     inside the limit are inside, too. `hoisted`: the limit is read from memory. `most` is the limit as a number, where
-    it is one, or a constant of the program that is.
+    it is one, or a constant of the program that is; `trips` how many steps numbers and constants say.
     """
 
     node: Node
@@ -75,6 +74,7 @@ class SteppedLoop:
     hoisted: bool
     memory: LoopMemory = field(repr=False)
     most: int | None = None
+    trips: int | None = None
 
     @property
     def factor(self) -> str:
@@ -82,23 +82,9 @@ class SteppedLoop:
         return self.step if _ONE_WORD.fullmatch(self.step) else f"({self.step})"
 
     @property
-    def trips(self) -> int | None:
-        """How many steps the loop has, where its text says that in numbers and constants."""
-        if self.most is None:
-            return None
-        try:
-            start, limit, step = int(self.start), self.most, int(self.step)
-        except ValueError:
-            return None
-        if step <= 0 or self.relation not in ("<", "<=", ">", ">="):
-            return None
-        way = start - limit if self.down else limit - start
-        return max(0, (way + (step if "=" in self.relation else step - 1)) // step)
-
-    @property
     def named(self) -> bool:
         """Whether the limit is a constant that somebody may give another value."""
-        return self.most is not None and not text_of(self.limit).isdigit()
+        return self.most is not None and number_of(self.limit) is None
 
     @property
     def copy_type(self) -> str:
@@ -106,17 +92,7 @@ class SteppedLoop:
         return f"const {self.type or self.kind}"
 
 
-@dataclass(frozen=True)
-class _Head:
-    """What a loop counts by, as it is written."""
-
-    condition: Node
-    update: Node
-    initializer: Node | None
-    statements: tuple[Node, ...]
-
-
-def counted_loop(
+def stepped_loop(
     loop: Node,
     kernel: KernelSyntax,
     facts: LaunchFacts | None = None,
@@ -129,51 +105,42 @@ def counted_loop(
     `calls`: its steps stay one after the other, so that they may call member functions that are not seen through.
     """
     facts = facts if facts is not None else LaunchFacts()
-    if loop.has_error:
-        return "is not read in whole"
-    head = _head(loop)
-    if isinstance(head, str):
-        return head
-    condition, counted = head.condition, child_of(head.condition, "left")
-    if condition.type != "binary_expression" or counted.type != "identifier":
-        return _HEADER
-    counter, limit = text_of(counted), child_of(condition, "right")
-    step, begun = _step(head.update, counter), _start(head.initializer, counter)
-    if step is None or begun is None:
-        return _HEADER
-    amount, down = step
-    relation = text_of(child_of(condition, "operator"))
-    if relation not in ((">", ">=") if down else ("<", "<=")):
-        return _HEADER
-    kind = begun[0] or declared_type(counter, kernel) or ""
-    kind = kind if kind in _SIGNED | _UNSIGNED else facts.types.of(source, counted) or ""
+    read = counted_loop(loop)
+    if isinstance(read, str):
+        return read
+    if read.operator not in "+-" or read.comparison == "!=" or read.bound is None or read.further:
+        return NO_HEAD
+    counter, limit, down = read.variable, read.bound, read.operator == "-"
+    kind = read.type or declared_type(counter, kernel) or ""
+    kind = kind if kind in _SIGNED | _UNSIGNED else facts.types.of(source, read.asked) or ""
     if kind not in _SIGNED | _UNSIGNED:
         return "counts by something else than a whole number"
-    bounds = [limit] if amount is None else [limit, amount]
+    bounds = [limit] if read.amount is None else [limit, read.amount]
     if down and not (kind in _SIGNED and all(_is_signed(bound, kernel) for bound in bounds)):
         return "goes down by or to something that may be unsigned"
-    if reason := _left_or_joined(loop, head.statements, kernel, calls):
+    if reason := _left_or_joined(loop, read.statements, kernel, calls):
         return reason
-    memory = memory_of(kernel, facts, head.statements)
+    memory = memory_of(kernel, facts, read.statements)
     if counter in memory.changed or not all(_stays(bound, memory, counter) for bound in bounds):
         return "changes its own bounds"
-    positive = amount is None or _is_positive(amount, kernel, 3)
-    begins = kind in _UNSIGNED or (begun[2] is not None and _is_positive(begun[2], kernel, 3))
+    constants = parse(source).constants if source else {}
+    begins = kind in _UNSIGNED or (read.first is not None and _is_positive(read.first, kernel, 3))
     return SteppedLoop(
         node=loop,
-        statements=head.statements,
+        statements=read.statements,
         counter=counter,
-        type=begun[0],
+        type=read.type,
         kind=kind,
-        start=begun[1],
-        relation=relation,
+        start="" if read.first is None else text_of(read.first),
+        relation=read.comparison,
         limit=limit,
-        step="1" if amount is None else text_of(amount),
+        step="1" if read.amount is None else text_of(read.amount),
         down=down,
-        sure=positive and (down or begins),
+        sure=(read.amount is None or _is_positive(read.amount, kernel, 3)) and (down or begins),
         hoisted=any(n.type == "subscript_expression" for n in walk(limit)),
         memory=memory,
-        most=_number(limit, parse(source).constants if source else {}, kernel),
+        most=_number(limit, constants, kernel),
+        trips=read.trips(lambda node: _number(node, constants, kernel)),
     )
 
 
@@ -182,9 +149,7 @@ def _number(node: Node, constants: Mapping[str, Node], kernel: KernelSyntax) -> 
     if node.type == "identifier" and declared_type(text_of(node), kernel) is None:
         named = constants.get(text_of(node), kernel.through.constants.get(text_of(node)))
         node = named if named is not None else node
-    while node.type == "parenthesized_expression":
-        node = node.named_children[0]
-    return int(text_of(node)) if node.type == "number_literal" and text_of(node).isdigit() else None
+    return number_of(node)
 
 
 def continue_guard(statement: Node) -> Node | None:
@@ -201,24 +166,6 @@ def continue_guard(statement: Node) -> Node | None:
 def statements_of(body: Node) -> tuple[Node, ...]:
     """Those in a block, or the one that stands without."""
     return tuple(body.named_children) if body.type == "compound_statement" else (body,)
-
-
-def _head(loop: Node) -> _Head | str:
-    if loop.type == "for_statement":
-        condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
-        if condition is None or update is None:
-            return _HEADER
-        body = statements_of(child_of(loop, "body"))
-        return _Head(condition, update, loop.child_by_field_name("initializer"), body)
-    if loop.type != "while_statement":
-        return "is no `for` loop"
-    condition = child_of(child_of(loop, "condition"), "value")
-    inner = [n for n in statements_of(child_of(loop, "body")) if n.type != "comment"]
-    if not inner or inner[-1].type != "expression_statement" or len(inner[-1].named_children) != 1:
-        return "is no `for` loop, and does not end with its step"
-    if any(continue_guard(n) is not None for n in inner):
-        return "is no `for` loop, and can begin its next step in the middle"
-    return _Head(condition, inner[-1].named_children[0], None, tuple(inner[:-1]))
 
 
 def _left_or_joined(
@@ -259,41 +206,6 @@ def _leaves(node: Node, loop: Node, statements: tuple[Node, ...]) -> bool:
     return node.type == "break_statement" or not any(
         s.start_byte <= node.start_byte < s.end_byte for s in guards
     )
-
-
-def _start(initializer: Node | None, counter: str) -> tuple[str, str, Node | None] | None:
-    """(type or "", text of the first value or "", the first value); the type is "" for a counter from before."""
-    if initializer is None:
-        return "", "", None
-    if initializer.type == "assignment_expression":
-        name, value = child_of(initializer, "left"), child_of(initializer, "right")
-        whole = text_of(child_of(initializer, "operator")) == "="
-        return ("", text_of(value), value) if whole and text_of(name) == counter else None
-    declared = initializer.children_by_field_name("declarator")
-    if initializer.type != "declaration" or len(declared) != 1 or declared[0].type != "init_declarator":
-        return None
-    name, value = child_of(declared[0], "declarator"), child_of(declared[0], "value")
-    if text_of(name) != counter or value.type in ("initializer_list", "argument_list"):
-        return None
-    return squeeze(text_of(child_of(initializer, "type"))), text_of(value), value
-
-
-def _step(update: Node, counter: str) -> tuple[Node | None, bool] | None:
-    """By how much the counter changes, None for one, and whether it gets smaller: `i++`, `i -= 2`, `i = i + n`."""
-    text = text_of(update).replace(" ", "")
-    if update.type == "update_expression":
-        ways = {f"{counter}++": False, f"++{counter}": False, f"{counter}--": True, f"--{counter}": True}
-        return (None, ways[text]) if text in ways else None
-    if update.type != "assignment_expression" or text_of(child_of(update, "left")) != counter:
-        return None
-    operator, value = text_of(child_of(update, "operator")), child_of(update, "right")
-    if operator in ("+=", "-="):
-        return value, operator == "-="
-    if operator != "=" or value.type != "binary_expression":
-        return None
-    sign, left = text_of(child_of(value, "operator")), child_of(value, "left")
-    known = sign in ("+", "-") and text_of(left) == counter
-    return (child_of(value, "right"), sign == "-") if known else None
 
 
 def _stays(node: Node, memory: LoopMemory, counter: str) -> bool:

@@ -18,7 +18,7 @@ from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, stepped_loop
 from hipscope.formulas.propose.hints.written_steps import assumed, can_be_written, written_out
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
     Style,
@@ -60,7 +60,7 @@ def refill_loop(node: Node, kernel: KernelSyntax, facts: LaunchFacts, source: by
     if condition is None or asked is None:
         return _NO_REFILL
     position, size = asked
-    loop = counted_loop(node, kernel, facts, source, calls=True)
+    loop = stepped_loop(node, kernel, facts, source, calls=True)
     if isinstance(loop, str):
         return loop
     if loop.step != "1" or loop.down or loop.relation != "<" or not loop.sure or loop.hoisted:
@@ -85,7 +85,7 @@ def split_at_refills(
     inner = next(_inner_loops(function, found), None) if function is not None else None
     if function is None or inner is None:
         return None
-    loop = counted_loop(inner, function, facts, text)
+    loop = stepped_loop(inner, function, facts, text)
     if isinstance(loop, str) or not can_be_written(function, loop, times):
         return None
     whole = apply_splices(text, [written_out(text, function, loop, times)])

@@ -22,7 +22,7 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate
-from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, stepped_loop
 from hipscope.formulas.propose.hints.split_refill import RefillLoop, refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import assumed, written_out
 from hipscope.formulas.propose.loop_directives import settled
@@ -303,7 +303,7 @@ def _is_loop(node: Node) -> bool:
 
 def _hot(spent: _Spent, kernel: KernelSyntax, facts: LaunchFacts, source: bytes) -> HotLoop:
     inside = kernel.span.start <= spent.node.start_byte < kernel.span.end
-    counted = counted_loop(spent.node, kernel, facts, source) if inside else ""
+    counted = stepped_loop(spent.node, kernel, facts, source) if inside else ""
     refill = refill_loop(spent.node, kernel, facts, source) if inside else ""
     return HotLoop(
         spent.node,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import ancestors, child_of, declared_name, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
@@ -181,12 +182,11 @@ _LONG = 16  # steps: a shorter row is no work for a wave
 
 def _length(loop: Node, wave: Wave) -> float:
     """The steps of a loop that counts up by one; without end where that is not known."""
-    start, condition = child_of(loop, "initializer"), child_of(loop, "condition")
-    first = _value_of(start, _counter(loop) or "")
-    if first is None or condition.type != "binary_expression":
+    counted = counted_loop(loop)
+    if isinstance(counted, str) or counted.first is None or counted.bound is None:
         return math.inf
     try:
-        return float((evaluate(child_of(condition, "right"), wave) - evaluate(first, wave)).max())
+        return float((evaluate(counted.bound, wave) - evaluate(counted.first, wave)).max())
     except NotStatic:
         return math.inf
 
@@ -225,13 +225,5 @@ def _value_of(around: Node, name: str) -> Node | None:
 
 def _counter(loop: Node) -> str | None:
     """`i` of a loop that ends each step with `++i`, `i++` or `i += 1`."""
-    update = loop.child_by_field_name("update")
-    if update is None:
-        return None
-    if update.type == "update_expression" and "++" in text_of(update):
-        target = update.child_by_field_name("argument")
-    elif update.type == "assignment_expression" and text_of(update).replace(" ", "").endswith("+=1"):
-        target = update.child_by_field_name("left")
-    else:
-        return None
-    return text_of(target) if target is not None and target.type == "identifier" else None
+    counted = counted_loop(loop)
+    return counted.variable if not isinstance(counted, str) and counted.by == 1 else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, unsteady_names
+from hipscope.analysis.kernel.loops import CountedLoop, counted_loop
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
@@ -145,35 +146,25 @@ def _known(loop: Node, ranges: Ranges, kernel: KernelSyntax) -> _Known | None:
         for n in walk(loop)
     ):
         return None
-    head = [loop.child_by_field_name(name) for name in ("initializer", "condition", "update")]
-    start, condition, update = head
-    if start is None or condition is None or update is None or condition.type != "binary_expression":
-        return None
-    first = next((n for n in walk(start) if n.type in ("init_declarator", "assignment_expression")), None)
-    if first is None:
-        return None
-    named, value = ("declarator", "value") if first.type == "init_declarator" else ("left", "right")
-    counter = text_of(child_of(first, named))
-    step = next((by for part in _parts(update) if (by := _step(part, counter))), 0)
-    if text_of(child_of(condition, "left")) != counter or step == 0:
+    read = counted_loop(loop)
+    if isinstance(read, str) or read.by is None or read.first is None or read.bound is None:
         return None
     ranges.used.clear()
     ranges.shapes.clear()
-    begin, limit = _terms(child_of(first, value), ranges), _terms(child_of(condition, "right"), ranges)
+    begin, limit = _terms(read.first, ranges), _terms(read.bound, ranges)
     if begin is None or limit is None:
         return None
     apart = {name for name in begin.keys() | limit.keys() if limit[name] != begin[name]}
     moves = bool(begin.keys() - {_ONE})
-    if apart - {_ONE} or (moves and not _can_move(loop, first, begin, counter)):
+    if apart - {_ONE} or (moves and not _can_move(read, begin)):
         return None
     if begin.keys() & unsteady_names(kernel) or (moves and ranges.shapes):
         return None  # a number of steps would be written down that other launches do not have
     passed = frozenset(n for n in ranges.used if kernel.parameter(n.partition(".")[0]) is not None)
     if passed and _told_apart(loop, passed, kernel):
         return None
-    far = limit[_ONE] - begin[_ONE] + {"<=": 1, ">=": -1}.get(text_of(child_of(condition, "operator")), 0)
-    trips = -(-far // step)
-    return _Known(loop, trips, passed, moves) if 1 < trips <= _MOST_TRIPS else None
+    trips = read.between(begin[_ONE], limit[_ONE])
+    return _Known(loop, trips, passed, moves) if trips is not None and 1 < trips <= _MOST_TRIPS else None
 
 
 def _told_apart(loop: Node, names: frozenset[str], kernel: KernelSyntax) -> bool:
@@ -207,33 +198,11 @@ def _terms(node: Node, ranges: Ranges) -> Counter[str] | None:
     return Counter({text_of(node): 1}) if node.type == "identifier" else None
 
 
-def _can_move(loop: Node, first: Node, begin: Counter[str], counter: str) -> bool:
+def _can_move(loop: CountedLoop, begin: Counter[str]) -> bool:
     """Whether the loop does the same when its steps are counted beside what it counts."""
-    if first.type != "init_declarator" or first.parent is None or first.parent.type != "declaration":
-        return False
-    kind = text_of(child_of(first.parent, "type"))
-    names = {counter, *begin.keys() - {_ONE}}
+    names = begin.keys() - {_ONE}
     # An unsigned counter may wrap where it begins: then the loop has no step at all.
-    return kind in _SIGNED and not names & changed_names(child_of(loop, "body"))
-
-
-def _parts(update: Node) -> list[Node]:
-    """The parts of `++i, m++`."""
-    if update.type != "comma_expression":
-        return [update]
-    return [part for child in update.named_children for part in _parts(child)]
-
-
-def _step(update: Node, counter: str) -> int:
-    """By how much the counter changes; 0 where that is no number."""
-    text = text_of(update).replace(" ", "")
-    if update.type == "update_expression":
-        return {f"{counter}++": 1, f"++{counter}": 1, f"{counter}--": -1, f"--{counter}": -1}.get(text, 0)
-    if update.type == "assignment_expression" and text_of(child_of(update, "left")) == counter:
-        by, operator = text_of(child_of(update, "right")), text_of(child_of(update, "operator"))
-        if by.isdigit() and operator in ("+=", "-="):
-            return int(by) if operator == "+=" else -int(by)
-    return 0
+    return loop.type in _SIGNED and not names & changed_names(child_of(loop.node, "body"))
 
 
 def _unrolled(nest: list[_Known], *, inner: bool) -> list[_Known]:

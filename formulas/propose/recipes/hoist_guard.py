@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import BARRIERS, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -108,16 +109,11 @@ def _guarded(loop: Node, kernel: KernelSyntax) -> _Guarded | str:
 
 def _counts(loop: Node) -> bool:
     """Whether the loop's head declares its counter, and does nothing but count."""
-    head = [loop.child_by_field_name(name) for name in ("initializer", "condition", "update")]
-    if any(part is None for part in head):
+    counted = counted_loop(loop)
+    if isinstance(counted, str) or not counted.type or counted.further:
         return False
-    start, condition, update = (part for part in head if part is not None)
-    if start.type != "declaration" or any(
-        n.type == "call_expression" for part in head if part for n in walk(part)
-    ):
-        return False
-    own = changed_names(start)
-    return changed_names(update) <= own and not changed_names(condition)
+    head = (counted.first, counted.bound, counted.amount)
+    return not any(n.type == "call_expression" for part in head if part is not None for n in walk(part))
 
 
 def _only_statement(body: Node) -> Node | None:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
+from hipscope.analysis.kernel.loops import CountedLoop, counted_loop, number_of
 from hipscope.analysis.source.nodes import (
     BARRIERS,
     ancestors,
     called,
     child_of,
     names_in,
-    squeeze,
     text_of,
     walk,
 )
@@ -35,9 +35,6 @@ from hipscope.formulas.propose.recipes.shared.edit_helpers import (
 )
 from hipscope.formulas.propose.splice import Splice
 
-WHOLE = frozenset(
-    {"int", "unsigned", "unsigned int", "uint", "int32_t", "uint32_t", "long long", "unsigned long long"}
-)
 FLOATS = frozenset({"float", "double"})
 COUNTERS = integers(32)
 _AXES = {
@@ -126,29 +123,18 @@ def _left_by_some(way: Node, guard: Node, kernel: KernelSyntax) -> bool:
     )
 
 
-def same_for_all(condition: Node, kernel: KernelSyntax) -> bool:
-    """Whether `i < n` ends at the same `n` for all threads, whoever looks at it and when."""
-    return is_pure(condition, kernel) and not thread_dependent(
-        child_of(condition, "right"), kernel.thread_dependent
-    )
+def same_for_all(expression: Node, kernel: KernelSyntax) -> bool:
+    """Whether an expression is the same for all threads, whoever computes it and when."""
+    return is_pure(expression, kernel) and not thread_dependent(expression, kernel.thread_dependent)
 
 
-def header(node: Node) -> tuple[str, str, str, Node] | None:
-    """Type, name and first number of the counter, and the condition `i < n`."""
-    first, condition, update = (
-        node.child_by_field_name(name) for name in ("initializer", "condition", "update")
-    )
-    if first is None or condition is None or update is None or condition.type != "binary_expression":
+def counted_from_number(node: Node) -> tuple[CountedLoop, str, Node] | None:
+    """A loop that goes up by one from a number, with the digits of that and its bound."""
+    loop = counted_loop(node)
+    if isinstance(loop, str) or not loop.below or loop.by != 1 or loop.further or loop.type not in COUNTERS:
         return None
-    match = re.fullmatch(r"([\w ]+?) (\w+) ?= ?(\d+)[uU]? ?;", squeeze(text_of(first)))
-    if match is None or match[1] not in COUNTERS or text_of(child_of(condition, "left")) != match[2]:
-        return None
-    steps = {f"++{match[2]}", f"{match[2]}++", f"{match[2]}+=1"}
-    if re.sub(r"\s", "", text_of(update)) not in steps:
-        return None
-    if text_of(child_of(condition, "operator")) not in ("<", "<="):
-        return None
-    return match[1], match[2], match[3], condition
+    start = None if loop.first is None else number_of(loop.first)
+    return (loop, str(start), loop.bound) if start is not None and loop.bound is not None else None
 
 
 def disturbs(statement: Node, names: frozenset[str] | set[str]) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
@@ -84,26 +85,21 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _read(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop:
     """The loop, if all of it can be done for two elements at once. Raises _Cannot."""
-    start, condition, update = (child_of(node, name) for name in ("initializer", "condition", "update"))
-    declared = [n for n in walk(start) if n.type == "init_declarator"]
-    body = child_of(node, "body")
+    body, counted = child_of(node, "body"), counted_loop(node)
     header = "does not go by more than one element at a time, as `for (int i = ...; i < n; i += step)` does"
-    if len(declared) != 1 or condition.type != "binary_expression" or update.type != "assignment_expression":
+    if isinstance(counted, str) or counted.bound is None or counted.amount is None or counted.further:
         raise _Cannot(header)
-    counter = text_of(child_of(declared[0], "declarator"))
-    left, right, step = child_of(condition, "left"), child_of(condition, "right"), child_of(update, "right")
+    right, step = counted.bound, counted.amount
     plain = (
-        text_of(child_of(condition, "operator")) == "<"
-        and text_of(child_of(update, "operator")) == "+="
-        and text_of(left) == text_of(child_of(update, "left")) == counter
-        and declared_type(counter, kernel) in integers(32)
+        (counted.operator, counted.comparison) == ("+", "<")
+        and counted.type in integers(32)
         and is_plain(right)
         and is_plain(step)
         and body.type == "compound_statement"
     )
     if not plain or (names_in(right) | names_in(step)) & changed_names(node):
         raise _Cannot(header)
-    loop = _Loop(node, counter, text_of(right), text_of(step))
+    loop = _Loop(node, counted.variable, text_of(right), text_of(step))
     loop.pairs |= {
         text_of(name)
         for d in walk(body)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared, relies_on_others, unsteady_names
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
@@ -156,24 +157,8 @@ def _is_condition(outer: Node, child: Node) -> bool:
 
 def _runs(loop: Node) -> bool:
     """True for a loop whose first step is certain: `for (int k = 0; k < 8; ...)` with numbers."""
-    first = next(
-        (
-            n.child_by_field_name("value")
-            for n in walk(child_of(loop, "initializer"))
-            if n.type == "init_declarator"
-        ),
-        None,
-    )
-    condition = loop.child_by_field_name("condition")
-    if first is None or condition is None or condition.type != "binary_expression":
-        return False
-    last = child_of(condition, "right")
-    numbers = text_of(first).isdigit() and text_of(last).isdigit()
-    return (
-        numbers
-        and text_of(child_of(condition, "operator")) == "<"
-        and int(text_of(first)) < int(text_of(last))
-    )
+    counted = counted_loop(loop)
+    return not isinstance(counted, str) and bool(counted.trips())
 
 
 def _in_loop(node: Node, kernel: KernelSyntax) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
+from hipscope.analysis.kernel.loops import counted_loop, number_of
 from hipscope.analysis.source.nodes import (
     BARRIERS,
     LOOPS,
@@ -190,17 +191,13 @@ def _counter_type(tree: _Tree, kernel: KernelSyntax) -> str:
     return "int" if declared_type(tree.thread, kernel) == "int" else "unsigned"
 
 
-def _doubling(loop: Node) -> tuple[str, str] | None:
+def _doubling(node: Node) -> tuple[str, str] | None:
     """(counter, limit) of `for (s = 1; s < limit; s *= 2)`."""
-    start = re.search(r"(\w+)\s*=\s*1\s*;?\s*$", text_of(child_of(loop, "initializer")))
-    condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
-    if start is None or condition is None or update is None or condition.type != "binary_expression":
+    loop = counted_loop(node)
+    if isinstance(loop, str) or not loop.doubles or loop.further or loop.first is None or loop.bound is None:
         return None
-    name = start[1]
-    text = re.sub(r"\s", "", text_of(update))
-    doubles = text in (f"{name}*=2", f"{name}<<=1", f"{name}={name}*2", f"{name}=2*{name}", f"{name}+={name}")
-    plain = text_of(child_of(condition, "operator")) == "<" and text_of(child_of(condition, "left")) == name
-    return (name, text_of(child_of(condition, "right"))) if doubles and plain else None
+    plain = loop.comparison == "<" and number_of(loop.first) == 1
+    return (loop.variable, text_of(loop.bound)) if plain else None
 
 
 def _tree(

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from hipscope.analysis.kernel.effects import changed_names, publishes, waits_together
+from hipscope.analysis.kernel.effects import publishes, waits_together
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
@@ -39,7 +40,6 @@ from hipscope.formulas.propose.recipes.thread_parts import (
     dependences,
 )
 
-_COUNTERS = INTEGER_TYPES
 _LEAST_SHARED = 4  # threads to an element: with fewer the two ways through LDS cost what they save
 _LEAVING = (
     "break_statement",
@@ -167,42 +167,19 @@ def _tiled(node: Node, knows: Dependences, facts: LaunchFacts) -> TiledLoop:
 
 def _counted(node: Node, kernel: KernelSyntax) -> UniformLoop:
     """The loop, if it counts up by a constant while the counter is below something. Raises CannotTile."""
-    refusal = CannotTile("it does not count up by a number to an end")
-    parts = [node.child_by_field_name(name) for name in ("initializer", "condition", "update")]
-    start, condition, update = parts
-    if start is None or condition is None or update is None or condition.type != "binary_expression":
-        raise refusal
-    counter, begin = _begin(start)
-    kind = (
-        squeeze(text_of(child_of(start, "type")))
-        if start.type == "declaration"
-        else declared_type(counter, kernel)
-    )
-    step, operator = _step(update, counter), text_of(child_of(condition, "operator"))
-    if kind not in _COUNTERS or step is None or begin is None or operator not in ("<", "<="):
-        raise refusal
-    if text_of(child_of(condition, "left")) != counter or counter in changed_names(child_of(node, "body")):
-        raise refusal
-    return UniformLoop(node, kind, counter, begin, operator, child_of(condition, "right"), step)
-
-
-def _begin(start: Node) -> tuple[str, Node | None]:
-    """The counter of a loop's head and its first value."""
-    if start.type == "assignment_expression" and text_of(child_of(start, "operator")) == "=":
-        return text_of(child_of(start, "left")), child_of(start, "right")
-    declared = start.children_by_field_name("declarator") if start.type == "declaration" else []
-    if len(declared) != 1 or declared[0].type != "init_declarator":
-        return "", None
-    return text_of(child_of(declared[0], "declarator")), child_of(declared[0], "value")
-
-
-def _step(update: Node, counter: str) -> int | None:
-    text = "".join(text_of(update).split())
-    if text in (f"{counter}++", f"++{counter}"):
-        return 1
-    amount = text.removeprefix(f"{counter}+=")
-    amount = amount.removeprefix(f"{counter}={counter}+") if amount == text else amount
-    return int(amount) if amount.isdigit() and int(amount) > 0 else None
+    loop = counted_loop(node)
+    if (
+        not isinstance(loop, str)
+        and loop.below
+        and loop.by
+        and loop.first
+        and loop.bound
+        and not loop.further
+    ):
+        kind = loop.type or declared_type(loop.variable, kernel)
+        if kind in INTEGER_TYPES:
+            return UniformLoop(node, kind, loop.variable, loop.first, loop.comparison, loop.bound, loop.by)
+    raise CannotTile("it does not count up by a number to an end")
 
 
 def _check_body(loop: UniformLoop, kernel: KernelSyntax) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, changed_once_declared
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import ancestors, built_in, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
@@ -66,6 +67,7 @@ class _Loop:
     start: Node
     condition: Node
     end: Node
+    comparison: str
 
 
 @dataclass(frozen=True)
@@ -112,26 +114,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _counted(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop | None:
     """The loop, if it counts up by one from what is the same for all threads to what is the same for all."""
-    parts = [node.child_by_field_name(name) for name in ("initializer", "condition", "update")]
-    start, condition, update = parts
-    if start is None or condition is None or update is None or start.type != "declaration":
+    loop = counted_loop(node)
+    if isinstance(loop, str) or not loop.below or loop.by != 1 or loop.first is None or loop.bound is None:
         return None
-    declared = start.children_by_field_name("declarator")
-    if len(declared) != 1 or declared[0].type != "init_declarator":
+    if loop.further or loop.type not in INTEGER_TYPES:
         return None
-    kind, counter = text_of(child_of(start, "type")), text_of(child_of(declared[0], "declarator"))
-    value = child_of(declared[0], "value")
-    steps = {f"{counter}++", f"++{counter}", f"{counter}+=1"}
-    if kind not in INTEGER_TYPES or "".join(text_of(update).split()) not in steps:
+    if not all(_is_uniform(part, frozenset(), kernel, file) for part in (loop.first, loop.bound)):
         return None
-    if condition.type != "binary_expression" or text_of(child_of(condition, "operator")) not in ("<", "<="):
-        return None
-    left, end = child_of(condition, "left"), child_of(condition, "right")
-    if text_of(left) != counter or counter in changed_names(child_of(node, "body")):
-        return None
-    if not all(_is_uniform(part, frozenset(), kernel, file) for part in (value, end)):
-        return None
-    return _Loop(node, kind, counter, value, condition, end)
+    return _Loop(
+        node, loop.type, loop.variable, loop.first, child_of(node, "condition"), loop.bound, loop.comparison
+    )
 
 
 def _is_uniform(expression: Node, counters: frozenset[str], kernel: KernelSyntax, file: FileSyntax) -> bool:
@@ -223,7 +215,7 @@ def _steps(loop: _Loop, file: FileSyntax, facts: LaunchFacts) -> int | None:
     ends = [end for end in found if end is not None]
     if first is None or len(ends) < len(found) or not ends:
         return None
-    return max(ends) - first + (text_of(child_of(loop.condition, "operator")) == "<=")
+    return max(ends) - first + (loop.comparison == "<=")
 
 
 def _number(node: Node, file: FileSyntax, scalars: object) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
@@ -123,7 +124,8 @@ def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> st
     inside = [s for s in kernel.subscripts if body.start_byte <= s.span.start < body.end_byte]
     if not any(s.use == "read" and s.base in pointers for s in inside):
         return "loads nothing from a kernel argument"
-    trips = _constant_trips(loop.node)
+    counted = counted_loop(loop.node)
+    trips = None if isinstance(counted, str) else counted.trips()
     if trips is not None and trips <= _SHORT:
         return f"has {trips} steps, which the compiler unrolls itself"
     return None
@@ -159,20 +161,6 @@ def _counter(loop: Node) -> str:
     update = loop.child_by_field_name("update")
     names = names_in(update) if update is not None else frozenset()
     return next(iter(sorted(names)), "")
-
-
-def _constant_trips(loop: Node) -> int | None:
-    """Steps of `for (int k = 0; k < 12; ++k)`; None for anything else."""
-    start = child_of(loop, "initializer")
-    first = next((n.child_by_field_name("value") for n in walk(start) if n.type == "init_declarator"), None)
-    condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
-    if first is None or condition is None or update is None or condition.type != "binary_expression":
-        return None
-    last = child_of(condition, "right")
-    plain = text_of(child_of(condition, "operator")) in ("<", "!=") and update.type == "update_expression"
-    if not plain or not text_of(first).isdigit() or not text_of(last).isdigit():
-        return None
-    return int(text_of(last)) - int(text_of(first))
 
 
 def _candidate(

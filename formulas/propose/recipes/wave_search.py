@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.loops import CountedLoop
 from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
@@ -23,9 +24,9 @@ from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.one_thread import (
     COUNTERS,
     FLOATS,
+    counted_from_number,
     disturbs,
     first_thread,
-    header,
     in_place_of,
     same_for_all,
     statements_of_one_thread,
@@ -69,12 +70,10 @@ class _Search:
     """`if (size(array[i]) > size(best)) { best = array[i]; place = i; }` in a loop; `best` is the first of `kept`."""
 
     guard: Node
-    loop: Node
+    head: CountedLoop
+    bound: Node
     thread: str
-    counter: str
-    counter_type: str
     start: str
-    condition: Node
     size: str
     relation: str
     kept: tuple[_Kept, ...]
@@ -123,11 +122,12 @@ def _searches(guard: Node, kernel: KernelSyntax) -> Iterator[_Search | str]:
 
 def _search(guard: Node, loop: Node, before: list[Node], kernel: KernelSyntax) -> _Search | str:
     where = f"the loop on line {loop.start_point.row + 1}"
-    head = header(loop)
-    if head is None:
+    counted = counted_from_number(loop)
+    if counted is None:
         return f"{where} does not count from a number in steps of 1"
-    counter_type, counter, start, condition = head
-    if not same_for_all(condition, kernel):
+    head, start, bound = counted
+    counter = head.variable
+    if not same_for_all(bound, kernel):
         return f"where {where} ends may differ between threads"
     step = _only(child_of(loop, "body"))
     compared = _compared(step, counter, kernel) if step is not None and step.type == "if_statement" else None
@@ -140,12 +140,12 @@ def _search(guard: Node, loop: Node, before: list[Node], kernel: KernelSyntax) -
     kept = [_begun(name, taken[name], before, kernel) for name in (best, *sorted(taken.keys() - {best}))]
     known = tuple(one for one in kept if one is not None)
     arrays = {a.name for a in kernel.shared}
-    needed = (names_in(condition) - {counter}) | names_in(step) & arrays
+    needed = names_in(bound) | names_in(step) & arrays
     if len(known) < len(kept) or any(disturbs(n, needed) for n in before):
         return f"what {where} begins with is not known to all threads"
     thread = first_thread(guard, kernel)
     assert thread is not None
-    return _Search(guard, loop, thread, counter, counter_type, start, condition, size, relation, known)
+    return _Search(guard, head, bound, thread, start, size, relation, known)
 
 
 def _only(body: Node) -> Node | None:
@@ -258,7 +258,7 @@ def _found(search: _Search, names: dict[str, str], source: bytes, style: Style) 
     """What was found in place of the loop, and of what the variables begin with right before it."""
     begun = {kept.statement.id: kept.statement for kept in search.kept}
     declared: set[str] = set()
-    before = search.loop.prev_named_sibling
+    before = search.head.node.prev_named_sibling
     while before is not None and before.id in begun:
         targets = [target for target, _ in _assigned(before)]
         own = [kept for kept in search.kept if kept.statement.id == before.id]
@@ -270,25 +270,26 @@ def _found(search: _Search, names: dict[str, str], source: bytes, style: Style) 
             yield removal(source, before)
         before = before.prev_named_sibling
     lines = [f"{kept.name} = {names[kept.name]};" for kept in search.kept if kept.name not in declared]
-    yield in_place_of(search.loop, lines, source, style) if lines else removal(source, search.loop)
+    yield in_place_of(search.head.node, lines, source, style) if lines else removal(source, search.head.node)
 
 
 def _wave_lines(search: _Search, names: dict[str, str], style: Style, given: list[str]) -> Iterator[str]:
     """The lines that leave what a search finds in the first lane."""
-    one, counter = style.step, search.counter
+    one, head = style.step, search.head
+    counter, kind, condition = head.variable, head.type, text_of(child_of(head.node, "condition"))
     part, begin, offset = (numbered_name(stem, style, given) for stem in ("per_lane", "begin", "offset"))
     others = {kept.name: numbered_name(f"other_{kept.name}", style, given) for kept in search.kept}
-    end, from_start = text_of(child_of(search.condition, "right")), f"{search.thread} * {part}"
-    more = (text_of(child_of(search.condition, "operator")) == "<=") - int(search.start) - 1
+    end, from_start = text_of(search.bound), f"{search.thread} * {part}"
+    more = (head.comparison == "<=") - int(search.start) - 1
     rounded = f"{end} + warpSize" + (f" {'-' if more < 0 else '+'} {abs(more)}" if more else "")
     first = from_start if search.start == "0" else f"{search.start} + {from_start}"
     yield "// The first wave looks through what one thread would look through alone; of equals the first one counts."
     yield from (f"{kept.kind} {names[kept.name]} = {kept.begin};" for kept in search.kept)
     yield f"if ({search.thread} < warpSize) {{"
-    yield f"{one}const {search.counter_type} {part} = ({rounded}) / warpSize;"
-    yield f"{one}const {search.counter_type} {begin} = {first};"
-    inside = f"{text_of(search.condition)} && {counter} < {begin} + {part}"
-    yield f"{one}for ({search.counter_type} {counter} = {begin}; {inside}; ++{counter}) {{"
+    yield f"{one}const {kind} {part} = ({rounded}) / warpSize;"
+    yield f"{one}const {kind} {begin} = {first};"
+    inside = f"{condition} && {counter} < {begin} + {part}"
+    yield f"{one}for ({kind} {counter} = {begin}; {inside}; ++{counter}) {{"
     yield from _better(search, names, {kept.name: kept.taken for kept in search.kept}, one * 2, style)
     yield f"{one}}}"
     yield f"{one}for (int {offset} = 1; {offset} < warpSize; {offset} *= 2) {{"

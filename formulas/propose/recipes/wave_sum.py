@@ -22,18 +22,17 @@ from hipscope.analysis.source.syntax import KernelSyntax, SharedArray
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.recipes.one_thread import (
+    COUNTERS,
     FLOATS,
-    WHOLE,
+    counted_from_number,
     disturbs,
     first_thread,
-    header,
     in_place_of,
     same_for_all,
     statements_of_one_thread,
     why_not_at,
 )
 from hipscope.formulas.propose.recipes.shared.edit_helpers import (
-    INTEGER_TYPES,
     Style,
     declared_type,
     indentation,
@@ -130,24 +129,23 @@ def _site(guard: Node, kernel: KernelSyntax) -> _Site | str:
 def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
     """A loop of nothing but sums of LDS elements, or why it is none."""
     where = f"the loop on line {node.start_point.row + 1}"
-    head = header(node)
-    if head is None:
+    counted = counted_from_number(node)
+    if counted is None:
         return f"{where} does not count from a number in steps of 1"
-    counter_type, counter, start, condition = head
-    body = child_of(node, "body")
-    statements = body.named_children if body.type == "compound_statement" else [body]
-    sums = [_sum(s, counter, start, kernel) for s in statements if s.type != "comment"]
+    head, start, bound = counted
+    sums = [_sum(s, head.variable, start, kernel) for s in head.statements if s.type != "comment"]
     if not sums or any(s is None for s in sums):
         return f"{where} does something else than adding up elements of LDS"
     good = tuple(s for s in sums if s is not None)
     if len({s.target for s in good}) != len(good):
         return f"{where} adds twice to the same"
-    end = names_in(condition) - {counter}
-    if not same_for_all(condition, kernel):
+    end = names_in(bound)
+    if not same_for_all(bound, kernel):
         return f"where {where} ends may differ between threads"
     if end & {s.target for s in good} or any(disturbs(n, end | {s.array.name for s in good}) for n in before):
         return f"what {where} needs is not known before the one thread's statement"
-    return _Loop(node, counter, counter_type, start, text_of(condition), good)
+    condition = text_of(child_of(node, "condition"))
+    return _Loop(node, head.variable, head.type, start, condition, good)
 
 
 def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Sum | None:
@@ -164,9 +162,9 @@ def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Su
     else:
         of_threads = {a.name for a in kernel.shared} | {p.name for p in kernel.parameters}
         kind = declared_type(match[1], kernel) if match[1] not in of_threads else None
-    if kind not in WHOLE | FLOATS or array.element_type not in INTEGER_TYPES | WHOLE | FLOATS:
+    if kind not in COUNTERS | FLOATS or array.element_type not in COUNTERS | FLOATS:
         return None
-    if kind in WHOLE and array.element_type in FLOATS:  # each step cuts the digits behind the point
+    if kind in COUNTERS and array.element_type in FLOATS:  # each step cuts the digits behind the point
         return None
     return _Sum(match[1] + (match[2] or ""), kind, array)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
+from hipscope.analysis.kernel.loops import counted_loop, number_of
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript
@@ -46,7 +47,6 @@ SHUFFLED = INTEGER_TYPES | {"float", "double"}
 _PURE = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _THREAD = ("threadIdx.x", "hipThreadIdx_x")
 _THREADS = ("blockDim.x", "hipBlockDim_x")
-_COUNTERS = INTEGER_TYPES
 _POWERS = tuple(1 << power for power in range(MAX_THREADS.bit_length()))
 _LEVELS = 3  # of names for names
 _NO_STEP = "its body is not one guarded step and a barrier"
@@ -116,23 +116,22 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _halving(node: Node) -> _Loop | None:
     """The loop, if its counter is halved until it is 0."""
-    if node.type not in ("for_statement", "while_statement"):
+    loop = counted_loop(node)
+    if isinstance(loop, str) or not loop.halves or loop.further:
         return None
-    condition, body = node.child_by_field_name("condition"), child_of(node, "body")
-    if condition is None or body.type != "compound_statement":
+    least = 0 if loop.bound is None else number_of(loop.bound)
+    if (loop.comparison, least) not in ((">", 0), (">=", 1), ("!=", 0)):
         return None
-    steps = [c for c in body.named_children if c.type != "comment"]
-    if node.type == "for_statement":
-        before: Node | None = child_of(node, "initializer")
-        update = node.child_by_field_name("update")
-    else:
-        condition = child_of(condition, "value")
-        before, update = _sibling_before(node), steps.pop() if steps else None
-    counter = _until_zero(condition)
-    if before is None or update is None or counter is None or not _halves(counter, text_of(update)):
-        return None
-    start = re.search(rb"\b%s\s*=\s*([^,;=]+?)\s*;?\s*$" % re.escape(counter).encode(), before.text or b"")
-    return _Loop(node, counter, start[1].decode(), condition, tuple(steps)) if start else None
+    start, condition = loop.first, child_of(node, "condition")
+    begin = text_of(start) if start is not None else ""
+    if node.type == "while_statement":
+        condition, before = child_of(condition, "value"), _sibling_before(node)
+        found = (
+            re.search(rf"\b{loop.variable}\s*=\s*([^,;=]+?)\s*;?\s*$", text_of(before)) if before else None
+        )
+        begin = found[1] if found is not None else ""
+    steps = tuple(c for c in loop.statements if c.type != "comment")
+    return _Loop(node, loop.variable, begin, condition, steps) if begin else None
 
 
 def _sibling_before(node: Node) -> Node | None:
@@ -140,17 +139,6 @@ def _sibling_before(node: Node) -> Node | None:
     while before is not None and before.type == "comment":
         before = before.prev_named_sibling
     return before
-
-
-def _until_zero(condition: Node) -> str | None:
-    """The counter of `s > 0` in its usual forms."""
-    match = re.fullmatch(r"(\w+)(?:>0|>=1|!=0)?[uU]?|0<(\w+)", _tight(condition))
-    return (match[1] or match[2]) if match is not None else None
-
-
-def _halves(counter: str, update: str) -> bool:
-    text = re.sub(r"\s|;$|(?<=[12])[uU]", "", update)
-    return text in (f"{counter}/=2", f"{counter}>>=1", f"{counter}={counter}/2", f"{counter}={counter}>>1")
 
 
 def _tight(node: Node) -> str:
@@ -222,7 +210,7 @@ def _written_out(text: str, kernel: KernelSyntax) -> str:
     for _ in range(_LEVELS):
         for name in {n for n in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", text) if n not in changed}:
             values = _values_of(name, kernel)
-            if len(values) == 1 and declared_type(name, kernel) in _COUNTERS:
+            if len(values) == 1 and declared_type(name, kernel) in INTEGER_TYPES:
                 text = f"({values[0]})".join(re.split(rf"(?<!\.)\b{name}\b", text))
     return re.sub("|".join(map(re.escape, _THREADS)), lambda match: f"({match[0]})", text)
 

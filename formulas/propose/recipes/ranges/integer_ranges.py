@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared, unsteady_names
-from hipscope.analysis.source.nodes import arguments_of, built_in, called, child_of, names_in, text_of, walk
+from hipscope.analysis.kernel.loops import counted_loop
+from hipscope.analysis.source.nodes import arguments_of, built_in, called, child_of, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -128,26 +129,14 @@ class Ranges:
         around = declared.parent.parent if declared.parent is not None else None
         if around is None or around.type != "for_statement":
             return None
-        condition, update = around.child_by_field_name("condition"), around.child_by_field_name("update")
-        if condition is None or update is None or condition.type != "binary_expression":
+        loop = counted_loop(around)
+        if isinstance(loop, str) or loop.variable != name or not loop.below or loop.bound is None:
             return None
-        body = child_of(around, "body")
-        if any(
-            n.type in ("assignment_expression", "update_expression") and name in names_in(n.named_children[0])
-            for n in walk(body)
-        ):
+        step = None if loop.amount is None else self.of(loop.amount)
+        last = self.of(loop.bound)
+        if last is None or (loop.amount is not None and (step is None or step[0] < 0)):
             return None
-        grows = text_of(update) in (f"++{name}", f"{name}++") or (
-            update.type == "assignment_expression"
-            and text_of(child_of(update, "operator")) == "+="
-            and (step := self.of(child_of(update, "right"))) is not None
-            and step[0] >= 0
-        )
-        last = self.of(child_of(condition, "right"))
-        if not grows or last is None or text_of(child_of(condition, "left")) != name:
-            return None
-        highest = {"<": last[1] - 1, "<=": last[1]}.get(text_of(child_of(condition, "operator")))
-        return None if highest is None else (first[0], max(first[1], highest))
+        return first[0], max(first[1], last[1] - (loop.comparison == "<"))
 
     def _binary(self, node: Node) -> Range | None:
         left, right = self.of(child_of(node, "left")), self.of(child_of(node, "right"))

@@ -11,7 +11,7 @@ from hipscope.analysis.source.nodes import LOOPS, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, stepped_loop
 
 
 def read(head: str, body: str = "out[i] = a[i];") -> SteppedLoop | str:
@@ -32,7 +32,7 @@ __global__ void k(const int* a, int* out, const int* ends, int n, int step, unsi
     kernel = see_through(parse(source).kernels[0], callables_in([source]), definitions_in([source]))
     facts = LaunchFacts(disjoint=frozenset({"a", "out", "ends"}))
     loop = next(n for n in walk(kernel.body_node) if n.type in LOOPS)
-    return counted_loop(loop, kernel, facts, source)
+    return stepped_loop(loop, kernel, facts, source)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_what_a_loop_counts_by(head: str, step: str, down: bool, sure: bool) -> 
     [
         ("for (int i = 0; i < n; i *= 2)", "", "does not go by a step"),
         ("for (int i = 0; i < n && a[i] > 0; ++i)", "", "does not go by a step"),
-        ("for (int i = 0; i > n; ++i)", "", "does not go by a step"),
+        ("for (int i = 0; i > n; ++i)", "", "goes away from its bound"),
         ("for (float i = 0; i < n; ++i)", "", "something else than a whole number"),
         ("for (unsigned i = n; i > 0; --i)", "", "may be unsigned"),
         ("for (int i = n; i > u; --i)", "", "may be unsigned"),
         ("for (int i = n; i > 0; i -= blockDim.x)", "", "may be unsigned"),
         ("for (int i = 0; i < n; ++i)", "--n;", "changes its own bounds"),
-        ("for (int i = 0; i < n; ++i)", "moves(i);", "changes its own bounds"),
-        ("for (int i = 0; i < n; ++i)", "NEXT(i);", "changes its own bounds"),
+        ("for (int i = 0; i < n; ++i)", "moves(i);", "may change `i` in a step"),
+        ("for (int i = 0; i < n; ++i)", "NEXT(i);", "may change `i` in a step"),
         ("for (int i = 0; i < ends[0]; ++i)", "ends[i] = 0;", "changes its own bounds"),
         ("for (int i = 0; i < *ends; ++i)", "", "changes its own bounds"),
         ("for (int i = 0; i < n; ++i)", "if (a[i]) break;", "can be left in the middle"),
@@ -86,7 +86,7 @@ def test_what_a_loop_counts_by(head: str, step: str, down: bool, sure: bool) -> 
         (
             "for (int i = 0; i < n; ++i)",
             "out[i] = Reduce(a).Sum(i);",
-            "a member function that is not seen through",
+            "may change `i` in a step",
         ),
         ("for (int i = 0; i < n; ++i)", "__threadfence();", "a barrier, a fence or a wave operation"),
         ("for (int i = 0; i < n; ++i)", "out[atomicAdd(out, 1)] = i;", "an atomic whose result is used"),

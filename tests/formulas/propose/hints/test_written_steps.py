@@ -12,7 +12,7 @@ from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import definitions_in
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
-from hipscope.formulas.propose.hints.counted_loops import counted_loop
+from hipscope.formulas.propose.hints.counted_loops import stepped_loop
 from hipscope.formulas.propose.hints.written_steps import can_be_written, written_out
 from hipscope.formulas.propose.splice import apply_splices
 
@@ -30,7 +30,7 @@ def written(body: str, disjoint: set[str], times: int = 2) -> str:
     source = WRITTEN.replace("const float x = p[j] * f;\n    p[j] = x + a[j];", body).encode()
     kernel = parse(source).kernels[0]
     facts = LaunchFacts(disjoint=frozenset(disjoint))
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
+    loop = stepped_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
     assert not isinstance(loop, str)
     return apply_splices(source, [written_out(source, kernel, loop, times)]).decode()
 
@@ -124,7 +124,7 @@ def test_only_what_no_other_step_writes_is_loaded_first(
 def test_a_loop_that_does_not_count_is_left_alone(change: tuple[str, str]) -> None:
     kernel = parse(WRITTEN.replace(*change).encode()).kernels[0]
     loop = next(n for n in walk(kernel.body_node) if n.type == "for_statement")
-    assert isinstance(counted_loop(loop, kernel), str)
+    assert isinstance(stepped_loop(loop, kernel), str)
 
 
 def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
@@ -136,7 +136,7 @@ def test_a_counter_from_before_the_loop_has_its_value_behind_it() -> None:
 }
 """
     kernel = parse(source).kernels[0]
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
+    loop = stepped_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
     text = apply_splices(source, [written_out(source, kernel, loop, 2)]).decode()
     assert "0.0f;\n  for (j = threadIdx.x; j + 64LL < n; j += 128) {  // 2 steps at once" in text
@@ -175,7 +175,7 @@ def text_of_loop(kernel_text: str, times: int = 2) -> str:
     kernel = see_through(parse(source).kernels[0], callables_in([source]), definitions_in([source]))
     facts = LaunchFacts(disjoint=frozenset(p.name for p in kernel.parameters if p.pointer))
     loop = next(n for n in walk(kernel.body_node) if n.type in ("for_statement", "while_statement"))
-    counted = counted_loop(loop, kernel, facts)
+    counted = stepped_loop(loop, kernel, facts)
     assert not isinstance(counted, str), counted
     return apply_splices(source, [written_out(source, kernel, counted, times)]).decode()
 
@@ -265,7 +265,7 @@ def test_a_loop_between_numbers_leaves_nothing_over_where_its_steps_fit(head: st
     )
     kernel = parse(source).kernels[0]
     node = next(n for n in walk(kernel.body_node) if n.type == "for_statement")
-    loop = counted_loop(node, kernel, LaunchFacts(disjoint=frozenset({"p", "a"})))
+    loop = stepped_loop(node, kernel, LaunchFacts(disjoint=frozenset({"p", "a"})))
     assert not isinstance(loop, str)
     assert loop.trips == trips
     text = apply_splices(source, [written_out(source, kernel, loop, 4)]).decode()
@@ -391,7 +391,7 @@ def test_many_steps_need_the_type_of_what_is_loaded(loaded: str, can: bool) -> N
 """.encode()
     kernel = parse(source).kernels[0]
     facts = LaunchFacts(disjoint=frozenset({"a", "rows", "out"}))
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
+    loop = stepped_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
     assert not isinstance(loop, str)
     assert can_be_written(kernel, loop, 4)
     assert can_be_written(kernel, loop, 16) is can, written_out(source, kernel, loop, 16)
@@ -406,7 +406,7 @@ def test_a_long_loop_is_not_written_twice(lines: int, *, can: bool) -> None:
     ).encode()
     kernel = parse(source).kernels[0]
     (node,) = (n for n in walk(kernel.body_node) if n.type == "for_statement")
-    loop = counted_loop(node, kernel, LaunchFacts())
+    loop = stepped_loop(node, kernel, LaunchFacts())
     assert not isinstance(loop, str)
     assert can_be_written(kernel, loop, 4) is can
 
@@ -420,7 +420,7 @@ def test_what_is_loaded_first_has_the_type_as_the_program_names_it() -> None:
     kernel = parse(source).kernels[0]
     types = SourceTypes(elements={"in": "float", "out": "float"}, sizes={"real": 4})
     facts = LaunchFacts(disjoint=frozenset({"in", "scale", "out"}), types=types)
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
+    loop = stepped_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel, facts)
     assert not isinstance(loop, str)
     text = apply_splices(source, [written_out(source, kernel, loop, 8)]).decode()
     assert "real in_at[8];" in text
@@ -435,7 +435,7 @@ def constant(value: str, head: str = "for (int i = 0; i < STEPS; ++i)", times: i
     (kernel,) = parse(source).kernels
     facts = LaunchFacts(disjoint=frozenset({"a", "out"}))
     (node,) = (n for n in walk(kernel.body_node) if n.type == "for_statement")
-    loop = counted_loop(node, kernel, facts, source)
+    loop = stepped_loop(node, kernel, facts, source)
     assert not isinstance(loop, str)
     return apply_splices(source, [written_out(source, kernel, loop, times)]).decode()
 
@@ -482,7 +482,7 @@ def test_a_loop_that_only_stores_is_left_to_the_compiler(body: str, can: bool) -
 }}
 """.encode()
     (kernel,) = parse(source).kernels
-    loop = counted_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
+    loop = stepped_loop(next(n for n in walk(kernel.body_node) if n.type == "for_statement"), kernel)
     assert not isinstance(loop, str)
     assert can_be_written(kernel, loop, 4) is can
 

@@ -23,7 +23,7 @@ from hipscope.formulas.judge.judge import Judgement, admit, prove
 from hipscope.formulas.judge.selection import unasked_candidates
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, counted_loop
+from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, stepped_loop
 from hipscope.formulas.propose.hints.early_loads import EarlyLoad, early_loads
 from hipscope.formulas.propose.recipes import fixed_trips, masked_loads, reciprocal
 
@@ -254,7 +254,7 @@ def test_a_call_or_a_store_may_change_the_members_of_the_object() -> None:
     answer = reciprocal.propose(MEMBERS, run, None, facts)
     assert isinstance(answer, Refusal)
     assert "`by` on line 6 is another name of something that a store may change" in answer.reason
-    loops = [counted_loop(n, run, facts, MEMBERS) for n in walk(run.body_node) if n.type in LOOPS]
+    loops = [stepped_loop(n, run, facts, MEMBERS) for n in walk(run.body_node) if n.type in LOOPS]
     assert loops[1] == "changes its own bounds"
     early = [
         [e.text for e in early_loads(run, loop) if isinstance(e, EarlyLoad)]
