@@ -141,7 +141,9 @@ def _shared(
 def _head(node: Node, kernel: KernelSyntax) -> tuple[str, Node, Node, str]:
     """Counter, first value, update and step of a loop that counts up below an end."""
     loop = counted_loop(node)
-    if not isinstance(loop, str) and loop.below and loop.first is not None and not loop.further:
+    if isinstance(loop, str):
+        raise CannotShare(f"it {loop}")
+    if loop.below and loop.first is not None and not loop.further:
         kind = loop.type or declared_type(loop.variable, kernel)
         if kind in _COUNTERS and (loop.amount is None or _is_plain_step(loop.amount, kernel)):
             return loop.variable, loop.first, loop.update, "" if loop.amount is None else text_of(loop.amount)

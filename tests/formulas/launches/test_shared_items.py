@@ -88,7 +88,7 @@ def test_a_sum_that_begins_with_zero_above_a_pragma_is_not_set_again() -> None:
         ("float s = 0;\nfor (int k = 0; k < m; ++k) s = s * a[k] + 1;\nout[i] = s;", "carried from step to step"),
         ("float s = 0;\nfor (int k = 0; k < m; ++k) { s += a[k]; if (s > 9) break; }\nout[i] = s;", "may leave it"),
         ("float s = 0;\nfor (int k = 0; k < m; ++k) { s += a[k]; out[k] = s; }", "the same element|used on"),
-        ("float s = 0;\nfor (int k = 0; k < m; ++k) { s += a[k]; k += 1; }\nout[i] = s;", "change how it counts"),
+        ("float s = 0;\nfor (int k = 0; k < m; ++k) { s += a[k]; k += 1; }\nout[i] = s;", "may change `k` in a step"),
         ("float s = 0;\nfor (int k = 0; k < m; ++k) { s += a[k] * (s > 1); }\nout[i] = s;", "used for more"),
         ("for (int k = 0; k < m; ++k) out[k / 2 + i * m] = a[k];", "same element in several steps"),
         (
