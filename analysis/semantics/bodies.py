@@ -18,7 +18,7 @@ from hipscope.analysis.semantics.cursors import (
     Kind,
 )
 from hipscope.analysis.semantics.places import Places
-from hipscope.analysis.semantics.records import Parameter
+from hipscope.analysis.semantics.records import FunctionParameter
 from hipscope.analysis.semantics.type_records import Types
 from hipscope.analysis.semantics.units import Unit
 
@@ -103,7 +103,7 @@ class Body:
         """Whether a variable is one of this function's own."""
         return cursor.key in self._own
 
-    def parameter(self, cursor: Cursor) -> Parameter | None:
+    def parameter(self, cursor: Cursor) -> FunctionParameter | None:
         """The record of a parameter."""
         made = self.reading.types.of(cursor.type)
         if made is None:
@@ -112,7 +112,7 @@ class Body:
         assigned = changes is not None and bool(
             changes.values or changes.steps or changes.members or changes.escapes
         )
-        return Parameter(cursor.spelling, made, self.reading.places.of(cursor), assigned)
+        return FunctionParameter(cursor.spelling, made, self.reading.places.of(cursor), assigned)
 
     def _note(self, item: Item) -> None:
         cursor = item.cursor

@@ -24,10 +24,10 @@ from hipscope.analysis.semantics.records import (
     Diagnostic,
     FunctionInstance,
     FunctionKey,
+    FunctionParameter,
     HostAssignment,
     HostCall,
     KernelLaunch,
-    Parameter,
     Place,
     Type,
 )
@@ -227,14 +227,14 @@ def _function(body: Body, errors: tuple[Diagnostic, ...]) -> FunctionInstance | 
     )  # fmt: skip
 
 
-def _parameters(body: Body, function: Cursor) -> tuple[Parameter, ...]:
+def _parameters(body: Body, function: Cursor) -> tuple[FunctionParameter, ...]:
     return tuple(made for p in function.arguments if (made := body.parameter(p)) is not None)
 
 
-def _declared(reading: Reading, template: Cursor) -> tuple[Parameter, ...]:
+def _declared(reading: Reading, template: Cursor) -> tuple[FunctionParameter, ...]:
     """The parameters of a template; the cursor of a template does not say its arguments, its children do."""
     return tuple(
-        Parameter(cursor.spelling, made, reading.places.of(cursor))
+        FunctionParameter(cursor.spelling, made, reading.places.of(cursor))
         for cursor in template.children
         if cursor.kind == Kind.PARAMETER and (made := reading.types.of(cursor.type)) is not None
     )

@@ -109,7 +109,7 @@ class Type:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class FunctionParameter:
     """A parameter of a function. `assigned`: its value may change in the body."""
 
     name: str
@@ -242,8 +242,8 @@ class FunctionInstance:
     place: Place
     template: Place | None
     arguments: tuple[Type | int | str, ...]
-    parameters: tuple[Parameter, ...]
-    declared: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
+    declared: tuple[FunctionParameter, ...]
     kernel: bool
     calls: tuple[Call, ...]
     errors: tuple[Diagnostic, ...]

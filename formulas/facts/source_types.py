@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.analysis.semantics.meaning import Meaning
-from hipscope.analysis.semantics.records import FunctionInstance, Parameter, Type
+from hipscope.analysis.semantics.records import FunctionInstance, FunctionParameter, Type
 from hipscope.analysis.source.number_types import NUMBER_TYPES, element_bytes
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
@@ -79,7 +79,7 @@ def _argument(given: Type | int | str) -> str:
     return given.plain if isinstance(given, Type) else str(given)
 
 
-def _elements(parameters: Iterable[Parameter]) -> dict[str, str]:
+def _elements(parameters: Iterable[FunctionParameter]) -> dict[str, str]:
     """The number types behind aliases and macros; `float4` and `uint32_t` stay as the compiler spells them."""
     pointers = [
         (p.name, p.type.element)
