@@ -1,82 +1,90 @@
-"""Loops of compare-and-swap that emulate one atomic operation: which one, of what type, and what they leave behind.
+"""Loops of compare-and-swap that emulate one atomic operation, in the forms that programs give them.
 
-Takes a function's syntax, gives a `CasLoop`, or the reason why a loop is none. A loop is one where each step reads the
-value or takes what the last swap has found, makes the new value of it and of what stays the same in all steps, and ends
-where the swap succeeds, or where the new value is the old one.
+Takes a function's syntax, gives a `CasLoop`, or the reason why a loop is none. A step begins with what the memory held,
+as the last swap or a read says, swaps once, and is the last one where the swap succeeds:
+
+    do { was = old; old = atomicCAS(p, was, f(was)); } while (old != was);
+    do { old = *p; } while (atomicCAS(p, old, f(old)) != old);
+    while (x < old) { was = old; if ((old = atomicCAS(p, was, x)) == was) break; }
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.effects import variables_set
 from hipscope.analysis.source.nodes import (
     LOOPS,
     TOGETHER,
     ancestors,
     arguments_of,
+    called,
     child_of,
-    declared_name,
+    declarations_in,
     names_in,
+    squeeze,
     text_of,
     walk,
 )
+from hipscope.analysis.source.number_types import INTEGERS
 from hipscope.analysis.source.parse import tree_of
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.detect.cas_names import FunctionNames, bare_pointer
-from hipscope.formulas.detect.cas_paths import NotFollowed, Path, Step, is_exchange, steps_of
-from hipscope.formulas.detect.cas_values import (
-    SYMBOLS,
-    UNKNOWN,
-    Term,
-    TypeCode,
-    core,
-    is_integer,
-    symbols_in,
-    written,
-)
 
-_BITWISE = {"&": "And", "|": "Or", "^": "Xor"}
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+# A number type: i, u or f, and its bytes.
+SPELLINGS = {
+    "i4": "int", "u4": "unsigned int", "i8": "long long", "u8": "unsigned long long", "f4": "float", "f8": "double",
+}  # fmt: skip
+# Functions of HIP and CUDA that read the bits of one type as another one.
+BIT_CASTS = {
+    "__float_as_int": ("f4", "i4"), "__float_as_uint": ("f4", "u4"), "__int_as_float": ("i4", "f4"),
+    "__uint_as_float": ("u4", "f4"), "__double_as_longlong": ("f8", "i8"), "__longlong_as_double": ("i8", "f8"),
+}  # fmt: skip
+_ARITHMETIC = {"+": "Add", "-": "Sub", "&": "And", "|": "Or", "^": "Xor"}
+_EXTREMES = {"min": "Min", "max": "Max"}
+_LOADS = re.compile(r"__(?:hip_atomic_load|atomic_load_n|nv_atomic_load_n)")
+_POINTER_CASTS = re.compile(r"(?:reinterpret|static|const)_cast\s*<\s*([^<>]*?)\s*\*\s*>")
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|__shared__|register|static)\b")
+_ONE_OPERAND = re.compile(r"[\w.]+(?:\([^()]*\)|\[[^\[\]]*\])?")
+_OLD, _FOUND = "old", "found"
+
+
+class _NotRead(Exception):
+    """Why a loop is not read, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
-class Operation:
-    """What is done with the value in memory: `name` as in `atomicAdd`, its type, and the other operand.
+class Value:
+    """A number of a step, and the type as which its bits are read.
 
-    `strict`: of minima and maxima, whether the value is only replaced where `<` or `>` says so. NaN and zeros of the
-    other sign then stay.
+    `kind` is `old` for what the memory held when the step began, `found` for what the swap gives, `given` for what no
+    step changes, or an operation of what the memory held and `text`. `type` is that of the operation.
     """
 
-    name: str
-    type: TypeCode
-    operand: Term
-    strict: bool = True
+    kind: str
+    type: str
+    read: str
+    text: str = ""
 
 
 @dataclass(frozen=True)
 class CasLoop:
-    """One loop, the address it swaps at, and the operation. `order` and `scope` are those of HIP's built-in function.
+    """One loop, the address that it swaps at, and the operation that it emulates: `name` as in `atomicAdd`.
 
-    `kept` has the variables that are used after the loop, all of them with the value that was found, by their types;
-    `result` is the type in which the loop returns it. `returns`: the loop ends by returning, or a `return` of it stands
-    right behind and ends at the byte `end`. `guarded`: it leaves the memory alone where nothing would change.
+    `kept` are the variables that are used after the loop, all of them with the value that was found, by their types.
+    `pointed` is the type that the uncast `pointer` leads to, "" where it is not known.
     """
 
     node: Node = field(repr=False)
-    end: int
     pointer: Node = field(repr=False)
-    operation: Operation
-    memory: TypeCode
-    guarded: bool
-    kept: Mapping[str, TypeCode]
-    returns: bool
-    result: TypeCode | None
-    order: str = ""
-    scope: str = ""
+    pointed: str
+    name: str
+    type: str
+    operand: str
+    kept: Mapping[str, str]
 
     @property
     def line(self) -> int:
@@ -84,22 +92,21 @@ class CasLoop:
         return self.node.start_point.row + 1
 
 
+Types = Callable[[Node], str | None]
+
+
 def loops_with_cas(body: Node) -> list[Node]:
     """The innermost loops that swap, in the order of the text."""
-    found = {}
-    for node in walk(body):
-        if is_exchange(node):
-            loop = next((n for n in ancestors(node, body) if n.type in LOOPS), None)
-            if loop is not None:
-                found[loop.id] = loop
-    return list(found.values())
+    swaps = (n for n in walk(body) if called(n) == "atomicCAS")
+    loops = (next((a for a in ancestors(n, body) if a.type in LOOPS), None) for n in swaps)
+    return list({loop.id: loop for loop in loops if loop is not None}.values())
 
 
-def cas_loop(loop: Node, names: FunctionNames) -> CasLoop | str:
-    """What the loop emulates, or why it is nothing of the kind, as the end of a sentence."""
+def cas_loop(loop: Node, function: Node, types: Types | None = None) -> CasLoop | str:
+    """What the loop emulates, or why it is nothing of the kind, as the end of a sentence; `types` say more of types."""
     try:
-        return _read(loop, names)
-    except NotFollowed as reason:
+        return _Step(loop, function, types).emulated()
+    except _NotRead as reason:
         return str(reason)
 
 
@@ -109,491 +116,449 @@ def emulated_at(texts: SourceTexts, file: str, line: int) -> str | None:
     None where there is none.
     """
     text = texts.read(file)
-    if text is None:
-        return None
-    for function in walk(tree_of(text)):
+    for function in walk(tree_of(text)) if text is not None else ():
         if function.type != "function_definition":
-            continue
-        if not function.start_point.row < line <= function.end_point.row + 1:
             continue
         for loop in loops_with_cas(child_of(function, "body")):
             if loop.start_point.row < line <= loop.end_point.row + 1:
-                found = cas_loop(loop, FunctionNames(function))
-                return "" if isinstance(found, str) else f"atomic{found.operation.name}"
+                found = cas_loop(loop, function)
+                return "" if isinstance(found, str) else f"atomic{found.name}"
     return None
 
 
-def _read(loop: Node, names: FunctionNames) -> CasLoop:
-    calls = [n for n in walk(loop) if is_exchange(n)]
-    if len(calls) != 1:
-        raise NotFollowed("it swaps at more than one place")
-    call = calls[0]
-    pointer = arguments_of(call)[0]
-    memory = names.pointee(pointer)
-    if memory is None or memory[1:] not in ("4", "8"):
-        raise NotFollowed("the type of what it swaps is not known")
-    changed = frozenset(_changed(loop, pointer))
-    origin = names.origin(pointer)
-    if names_in(origin) & changed:
-        raise NotFollowed("its address changes from step to step")
-    if (other := _other_names(changed, call, names.function)) is not None:
-        raise NotFollowed(f"`{other}` has another name, too")
-    step = Step(names, call, bare_pointer(pointer, names), memory, changed)
-    outside = [n for n in changed if n in names.declared and not _declared_within(loop, n)]
-    heads = {n: Term("head", text=n, type=names.type_of(n)) for n in outside if names.is_local(n)}
-    known = _asked_before(loop, step, heads)
-    paths = steps_of(loop, step, Path(heads, known))
-    if known and not _holds_again(known, paths, heads.values()):
-        paths = steps_of(loop, step, Path(heads))
-    after, paths = _returning(loop, step, paths)
-    swaps = [p for p in paths if p.swap is not None and p.swap.done]
-    if not swaps:
-        raise NotFollowed("no way through it swaps")
-    current = _current(swaps)
-    operation = _operation_of(swaps, current)
-    news = {core(p.swap.desired) for p in swaps if p.swap is not None}
-    _check_ends(paths, current, operation, news)
-    guarded = any(p.swap is None for p in paths)
-    if guarded:
-        _check_first_read(loop, current, step, names)
-    endless = any(p.end == "next" for p in swaps)
-    ends = [p for p in paths if p.end != "next"]
-    if not ends:
-        raise NotFollowed("it does not end")
-    kept = _kept(loop, after, ends, current, changed, names, endless=endless)
-    returns = any(p.end == "return" for p in ends)
-    if returns and (endless or not all(p.end == "return" for p in ends)):
-        raise NotFollowed("it returns on some ways only")
-    results = {_found(p.result, current) for p in ends if p.result is not None}
-    if len(results) > 1 or None in results:
-        raise NotFollowed("it returns something else than the value that it found")
-    order, scope = _order(call)
-    own = names.uncast(pointer)
-    place = own if names.pointee(own) == operation.type else origin
-    return CasLoop(
-        loop,
-        after.end_byte,
-        place,
-        operation,
-        memory,
-        guarded,
-        kept,
-        returns,
-        next(iter(results), None),
-        order,
-        scope,
-    )
+def code_of(kind: str) -> str:
+    """The number type of a spelling; "" for anything else."""
+    bare = squeeze(_QUALIFIERS.sub(" ", kind))
+    whole = INTEGERS.get(bare)
+    if whole is not None:
+        return f"{'i' if whole.signed else 'u'}{whole.bits // 8}"
+    return {"float": "f4", "double": "f8"}.get(bare, "")
 
 
-def _asked_before(loop: Node, step: Step, heads: Mapping[str, Term]) -> tuple[tuple[Term, bool], ...]:
-    """What `if (old >= value) return;` right before a loop says of its first step; nothing for other statements."""
-    before = loop.prev_named_sibling
-    while before is not None and before.type in ("comment", "declaration"):
-        before = before.prev_named_sibling
-    if loop.type != "do_statement" or before is None or before.type != "if_statement":
-        return ()
-    ends = child_of(before, "consequence")
-    inner = (
-        [c for c in ends.named_children if c.type != "comment"]
-        if ends.type == "compound_statement"
-        else [ends]
-    )
-    if before.child_by_field_name("alternative") is not None or [n.type for n in inner] != [
-        "return_statement"
-    ]:
-        return ()
-    try:
-        ways = [path for path, truth in step.truths(child_of(before, "condition"), Path(heads)) if not truth]
-    except NotFollowed:
-        return ()
-    return ways[0].asked if len(ways) == 1 and dict(ways[0].values) == dict(heads) else ()
+def bit_cast(text: str, old: str, new: str) -> str:
+    """An expression of type `old` with its bits read as `new`."""
+    if old == new:
+        return text
+    names = {pair: name for name, pair in BIT_CASTS.items()}
+    if (old, new) in names:
+        return f"{names[old, new]}({text})"
+    if new[0] == "f":
+        return f"{names[f'i{old[1:]}', new]}({text})"
+    if old[0] == "f":
+        text = f"{names[old, f'i{new[1:]}']}({text})"
+    return f"({SPELLINGS[new]}){text if _ONE_OPERAND.fullmatch(text) else f'({text})'}"
 
 
-def _holds_again(known: tuple[tuple[Term, bool], ...], paths: list[Path], heads: Collection[Term]) -> bool:
-    """Whether every step that goes on has found that the next one starts from a value that compares alike."""
-    wanted = {one[:3] for asked, truth in known for h in heads if (one := _comparison(asked, truth, h))}
-    return len(wanted) == len(known) and all(
-        wanted <= {one[:3] for asked, truth in path.asked[path.before :] if (one := _of_seen(asked, truth))}
-        for path in paths
-        if path.end == "next"
-    )
+class _Step:
+    """One step of a loop, followed from its begin to its end."""
 
+    def __init__(self, loop: Node, function: Node, types: Types | None) -> None:
+        swaps = [n for n in walk(loop) if called(n) == "atomicCAS"]
+        if loop.has_error or len(swaps) != 1 or len(arguments_of(swaps[0])) != 3:
+            raise _NotRead("it swaps at more than one place, or is not read")
+        self.loop, self.function, self.types, self.swap = loop, function, types, swaps[0]
+        self.pointer = self._origin(arguments_of(self.swap)[0])
+        self.memory = self._pointed(arguments_of(self.swap)[0])
+        if self.memory not in SPELLINGS or self.memory[0] == "f":
+            raise _NotRead("the type of what it swaps is not known")
+        self.changed = variables_set(loop, {self.swap.id}) | {n for n, _, _ in declarations_in(loop)}
+        if names_in(self.pointer) & self.changed or any(n.type in _EFFECTS for n in walk(self.pointer)):
+            raise _NotRead("its address changes from step to step")
+        self.values: dict[str, Value] = {}
+        self.start = ""  # the variable that a step begins with; "" where it reads the memory
+        self.desired: Value | None = None
 
-def _of_seen(asked: Term, truth: bool) -> tuple[str, Term, TypeCode, bool] | None:
-    """What a condition says of the value that the last swap has found."""
-    seen = next((s for s in symbols_in(asked) if s.kind == "seen"), None)
-    return _comparison(asked, truth, seen) if seen is not None else None
-
-
-def _returning(loop: Node, step: Step, paths: list[Path]) -> tuple[Node, list[Path]]:
-    """The paths through a `return` that stands right behind the loop, too, if it returns what was found."""
-    after = loop.next_named_sibling
-    if after is None or after.type != "return_statement" or not after.named_children:
-        return loop, paths
-    found: list[Path] = []
-    try:
-        for path in paths:
-            found += step.body(after, replace(path, end="next")) if path.end == "break" else [path]
-    except NotFollowed:
-        return loop, paths
-    results = [p.result for p in found if p.end == "return"]
-    return (
-        (after, found) if all(r is not None and core(r).kind in SYMBOLS for r in results) else (loop, paths)
-    )
-
-
-def _changed(loop: Node, pointer: Node) -> Iterator[str]:
-    """Names that some statement of the loop, or of its header, changes; the swap at `pointer` left out."""
-    for node in walk(loop):
-        if pointer.start_byte <= node.start_byte < pointer.end_byte:
-            continue
-        if node.type in ("init_declarator", "declaration"):
-            named = [node] if node.type == "init_declarator" else node.children_by_field_name("declarator")
-            yield from (text_of(n) for d in named if (n := declared_name(d)) is not None)
-        elif node.type == "assignment_expression":
-            yield from names_in(child_of(node, "left"))
-        elif node.type == "update_expression" or (
-            node.type == "pointer_expression"
-            and text_of(node).startswith("&")
-            and child_of(node, "argument").type == "identifier"
-        ):
-            yield text_of(child_of(node, "argument"))
-
-
-def _other_names(changed: frozenset[str], call: Node, function: Node) -> str | None:
-    """A variable of the loop that a reference, a pointer or a lambda may stand for as well."""
-    for node in walk(function):
-        named: frozenset[str] = frozenset()
-        if node.type == "reference_declarator" and node.parent is not None:
-            named = names_in(node.parent)
-        elif node.type == "lambda_expression":
-            named = names_in(node)
-        elif node.type == "pointer_expression" and text_of(node).startswith("&"):
-            inside = call.start_byte <= node.start_byte < call.end_byte
-            named = frozenset() if inside or _is_read_at_once(node) else names_in(node)
-        if found := sorted(named & changed):
-            return found[0]
-    return None
-
-
-def _is_read_at_once(address: Node) -> bool:
-    """`*(int*)&x` and `*reinterpret_cast<int*>(&x)`: nothing keeps the address."""
-    outer = address.parent
-    while outer is not None and outer.type in (
-        "parenthesized_expression", "cast_expression", "argument_list", "call_expression",
-    ):  # fmt: skip
-        if outer.type == "call_expression" and not text_of(outer).startswith("reinterpret_cast"):
-            return False
-        outer = outer.parent
-    return outer is not None and outer.type == "pointer_expression" and text_of(outer).startswith("*")
-
-
-def _declared_within(loop: Node, name: str) -> bool:
-    """Whether the loop's body declares the name: it then has no value from the step before."""
-    inside = (n for n in walk(child_of(loop, "body")) if n.type == "declaration")
-    return any(
-        (n := declared_name(d)) is not None and text_of(n) == name
-        for one in inside
-        for d in one.children_by_field_name("declarator")
-    )
-
-
-def _current(swaps: list[Path]) -> Term:
-    """The symbol for the value that a step starts from: what it expects."""
-    expected = {core(p.swap.expected) for p in swaps if p.swap is not None}
-    current = expected.pop()
-    if expected or current.kind not in ("head", "load"):
-        raise NotFollowed("it expects no value that was read there")
-    return current
-
-
-def _operation_of(swaps: list[Path], current: Term) -> Operation:
-    found = {_one_operation(p, current) for p in swaps}
-    if len(found) > 1:
-        raise NotFollowed("it does different things on different ways")
-    return found.pop()
-
-
-def _one_operation(path: Path, current: Term) -> Operation:
-    assert path.swap is not None
-    new = core(path.swap.desired)
-    if any(s != current for s in symbols_in(new)):
-        raise NotFollowed("the new value depends on more than the old one")
-    guards = [g for g in path.asked[: path.before] if not _asks_for_change(g, path)]
-    if not any(True for _ in symbols_in(new)):
-        operand = new
-        if not guards:
-            return Operation("Exch", _type_of_operand(path, operand), operand)
-        return _guarded(guards, path.swap.desired, current)
-    operation = _computed(path.swap.desired, current)
-    for asked, truth in guards:
-        compared = _comparison(asked, truth, current)
-        if compared is None or compared[0] != operation.name or compared[1] != operation.operand:
-            raise NotFollowed("it also ends where the new value would be another one")
-    return operation
-
-
-def _type_of_operand(path: Path, operand: Term) -> TypeCode:
-    """An exchange is one of bits, whatever they stand for."""
-    assert path.swap is not None
-    memory = path.swap.desired.type
-    code = operand.type
-    if code is None or memory is None or code[1:] != memory[1:]:
-        raise NotFollowed("the type of the new value is not known")
-    return code
-
-
-def _asks_for_change(guard: tuple[Term, bool], path: Path) -> bool:
-    """Whether a condition only asks if the new value is another one than the old one."""
-    asked, truth = guard
-    if path.swap is None or asked.kind != "binary" or asked.text != ("!=" if truth else "=="):
-        return False
-    return {core(p) for p in asked.parts} == {core(path.swap.expected), core(path.swap.desired)}
-
-
-def _guarded(guards: list[tuple[Term, bool]], desired: Term, current: Term) -> Operation:
-    """A value that replaces the old one where it is larger, or smaller."""
-    found = {_comparison(asked, truth, current) for asked, truth in guards}
-    one = found.pop()
-    if found or one is None:
-        raise NotFollowed("it also ends on a condition that is no comparison of the two values")
-    name, operand, code, strict = one
-    if core(operand) != core(desired):
-        raise NotFollowed("it compares another value than the one that it stores")
-    return Operation(name, code, operand, strict)
-
-
-def _comparison(asked: Term, truth: bool, current: Term) -> tuple[str, Term, TypeCode, bool] | None:
-    """Min or Max where the condition says that the operand beats the old value, with the operand and its type, and
-    whether `<` or `>` said so.
-    """
-    while asked.kind == "unary" and asked.text == "!":
-        asked, truth = asked.parts[0], not truth
-    if asked.kind != "binary" or asked.text not in _MIRRORED:
-        return None
-    (left, right), operator = asked.parts, asked.text
-    if core(left) == current:
-        left, right, operator = right, left, _MIRRORED[operator]
-    code = _same_type(right, left)
-    if core(right) != current or code is None or any(True for _ in symbols_in(left)):
-        return None
-    strict = truth and operator in ("<", ">")
-    operator = operator if truth else _OPPOSITE[operator]
-    return ("Max" if operator[0] == ">" else "Min"), left, code, strict or is_integer(code)
-
-
-def _same_type(old: Term, operand: Term) -> TypeCode | None:
-    """The type in which both are compared: that of the old value, which a literal may take."""
-    if old.type is None or old.type[1:] not in ("4", "8"):
-        return None
-    literal = operand.kind == "given" and operand.text.isdigit()
-    return old.type if operand.type == old.type or literal else None
-
-
-def _computed(desired: Term, current: Term) -> Operation:
-    new = core(desired)
-    if new.kind == "converted" and is_integer(new.type) and is_integer(new.parts[0].type):
-        inner = new.parts[0]
-        if inner.kind == "binary" and inner.text in ("+", "-", *_BITWISE):
-            new = inner  # what is cut off does not reach the bits below
-    if new.kind == "binary":
-        return _arithmetic(new, current)
-    if new.kind == "call" and new.text in ("min", "max"):
-        for old, operand in (new.parts, new.parts[::-1]):
-            code = _same_type(old, operand)
-            if core(old) == current and code is not None and not any(True for _ in symbols_in(operand)):
-                return Operation(new.text.capitalize(), code, operand, is_integer(code))
-    if new.kind == "choice":
-        return _chosen(new, current)
-    raise NotFollowed("no atomic operation of the hardware computes its new value")
-
-
-def _arithmetic(new: Term, current: Term) -> Operation:
-    left, right = new.parts
-    if core(left) != current and new.text != "-":
-        left, right = right, left
-    code = left.type
-    if core(left) != current or code is None or any(True for _ in symbols_in(right)):
-        raise NotFollowed("no atomic operation of the hardware computes its new value")
-    integers = is_integer(code) and is_integer(right.type)
-    if new.text in _BITWISE and integers:
-        return Operation(_BITWISE[new.text], code, right)
-    floats = code in ("f4", "f8") and right.type is not None and new.type == code
-    if new.text in ("+", "-") and (integers or floats):
-        return Operation("Add" if new.text == "+" else "Sub", code, right)
-    raise NotFollowed("no atomic operation of the hardware computes its new value")
-
-
-def _chosen(new: Term, current: Term) -> Operation:
-    """`a > b ? a : b`, and counting up to a limit."""
-    asked, one, other = new.parts
-    if (counted := _counting(asked, one, other, current)) is not None:
-        return counted
-    replaces = core(other) == current
-    kept, operand = (other, one) if replaces else (one, other)
-    compared = _comparison(asked, replaces, current)
-    if core(kept) != current or compared is None or core(compared[1]) != core(operand):
-        raise NotFollowed("no atomic operation of the hardware computes its new value")
-    return Operation(compared[0], compared[2], compared[1], compared[3])
-
-
-def _counting(asked: Term, one: Term, other: Term, current: Term) -> Operation | None:
-    """`old >= limit ? 0 : old + 1` of an unsigned int."""
-    counts = other.kind == "binary" and other.text == "+" and core(other.parts[0]) == current
-    if not counts or asked.kind != "binary" or asked.text != ">=" or core(asked.parts[0]) != current:
-        return None
-    limit = asked.parts[1]
-    numbers = written(one) in ("0", "0u", "0U") and written(other.parts[1]) in ("1", "1u", "1U")
-    unsigned = asked.parts[0].type == "u4" and _same_type(asked.parts[0], limit) == "u4"
-    plain = numbers and unsigned and not any(True for _ in symbols_in(limit))
-    return Operation("Inc", "u4", limit) if plain else None
-
-
-def _check_ends(paths: list[Path], current: Term, operation: Operation, news: set[Term]) -> None:
-    """A step that swapped ends the loop, one that failed goes on from what it found, one that did not try ends it."""
-    for path in paths:
-        if path.swap is None:
-            if path.end == "next":
-                raise NotFollowed("a step may do nothing")
-            _check_harmless(path.asked, current, operation, news)
-        elif not path.swap.done and path.end == "next":
-            last = path.values.get(current.text, UNKNOWN)
-            if current.kind == "head" and core(last).kind not in ("seen", "load"):
-                raise NotFollowed("a step that failed does not go on from the value that it found")
-        elif not path.swap.done:
-            seen = next((s for asked, _ in path.asked for s in symbols_in(asked) if s.kind == "seen"), None)
-            if seen is None:
-                raise NotFollowed("it gives up where another thread was faster")
-            _check_harmless(path.asked[path.before :], seen, operation, set())
-        elif path.end == "next" and not _ends_by_guard(path, current, operation):
-            raise NotFollowed("it goes on after it has swapped")
-
-
-def _check_harmless(
-    asked: tuple[tuple[Term, bool], ...], current: Term, operation: Operation, news: set[Term]
-) -> None:
-    """The conditions under which a step ends the loop without a swap: the last one says that nothing would change."""
-    if not asked:
-        raise NotFollowed("it ends without a swap")
-    last, truth = asked[-1]
-    compared = _comparison(last, not truth, current)
-    if (
-        compared is not None
-        and compared[0] == operation.name
-        and core(compared[1]) == core(operation.operand)
-    ):
-        return
-    same = last.kind == "binary" and last.text == ("==" if truth else "!=")
-    if same and len(news) == 1 and {core(p) for p in last.parts} == {current, *news}:
-        return
-    raise NotFollowed("it ends without a swap where something would change")
-
-
-def _ends_by_guard(path: Path, current: Term, operation: Operation) -> bool:
-    """`while (value < old) old = atomicCAS(...)`: a swap is followed by a step that fails, and ends. To do it twice is
-    as good as once.
-    """
-    goes_on = core(path.values.get(current.text, UNKNOWN)) == current
-    return goes_on and operation.name in ("Min", "Max")
-
-
-def _check_first_read(loop: Node, current: Term, step: Step, names: FunctionNames) -> None:
-    """Before a loop that may end at once, its variable holds what was read there just before."""
-    if current.kind == "load":
-        return
-    values = [value for name, value in _set_before(loop, names.function) if name == current.text]
-    if not values:
-        raise NotFollowed("it compares a value that was not read there")
-    for value in values:
-        ways = list(replace(step, call=loop).value(value, Path({})))
-        if any(core(term).kind != "load" for _, term in ways):
-            raise NotFollowed("it compares a value that was not read there")
-        between = names.text(value.end_byte, loop.start_byte)
-        if TOGETHER.search(between):
-            raise NotFollowed("threads wait for each other between its first read and the loop")
-
-
-def _set_before(loop: Node, function: Node) -> Iterator[tuple[str, Node]]:
-    """What variables are set to outside of the loop's body."""
-    body = child_of(loop, "body")
-    for node in walk(function):
-        if body.start_byte <= node.start_byte < body.end_byte or node.start_byte > body.end_byte:
-            continue
-        sides = {"init_declarator": ("declarator", "value"), "assignment_expression": ("left", "right")}
-        if node.type in sides and not _in_condition(node, loop):
-            name, value = (child_of(node, side) for side in sides[node.type])
-            yield text_of(name), value
-
-
-def _in_condition(node: Node, loop: Node) -> bool:
-    parts = [loop.child_by_field_name(part) for part in ("condition", "update")]
-    return any(p is not None and p.start_byte <= node.start_byte < p.end_byte for p in parts)
-
-
-def _kept(
-    loop: Node,
-    after: Node,
-    ends: list[Path],
-    current: Term,
-    changed: frozenset[str],
-    names: FunctionNames,
-    *,
-    endless: bool,
-) -> dict[str, TypeCode]:
-    """Variables that are read after the loop, by what they hold then."""
-    kept = {}
-    for name in sorted(changed):
-        if not _used_after(loop, after.end_byte, name, names.function):
-            continue
-        found = {_found(path.values.get(name), current) for path in ends}
-        code = found.pop() if len(found) == 1 else None
-        if endless or code is None:
-            raise NotFollowed(f"`{name}` is used after it")
-        kept[name] = code
-    return kept
-
-
-def _found(value: Term | None, current: Term) -> TypeCode | None:
-    """The type in which a term is the value that the step started from, or has seen last; None where it is another."""
-    if value is None or (core(value) != current and core(value).kind != "seen"):
-        return None
-    return value.type
-
-
-def _used_after(loop: Node, start: int, name: str, function: Node) -> bool:
-    """Whether the variable may be read once the loop has ended: behind it, or anywhere in a loop around it."""
-    if _declared_within(loop, name) or _declared_in_header(loop, name):
-        return False
-    around = [n for n in ancestors(loop, function) if n.type in (*LOOPS, "lambda_expression")]
-    again = [n for n in around if not _declared_within(n, name)]
-    return any(
-        n.type == "identifier" and text_of(n) == name and (n.start_byte >= start or _within(n, again, loop))
-        for n in walk(function)
-    )
-
-
-def _declared_in_header(loop: Node, name: str) -> bool:
-    first = loop.child_by_field_name("initializer")
-    return (
-        first is not None
-        and first.type == "declaration"
-        and any(
-            (n := declared_name(d)) is not None and text_of(n) == name
-            for d in first.children_by_field_name("declarator")
+    def emulated(self) -> CasLoop:
+        """The operation. Raises _NotRead."""
+        body = child_of(self.loop, "body")
+        listed = body.named_children if body.type == "compound_statement" else [body]
+        statements = [n for n in listed if n.type != "comment"]
+        if self.loop.type not in ("do_statement", "while_statement"):
+            raise _NotRead("it is no `do` or `while`")
+        guard = self._guard() if self.loop.type == "while_statement" else None
+        ends: dict[str, Value] | None = None
+        for statement in statements:
+            if guard is None or ends is not None or statement.type != "if_statement":
+                self._run(statement)
+            else:
+                self._end_by_break(statement)
+                ends = dict(self.values)
+        if guard is None:
+            self._end(child_of(self.loop, "condition"), "!=")
+            ends = self.values
+        desired = self.desired
+        if desired is None or (self.start and self.values.get(self.start, _NONE).kind != _FOUND):
+            raise _NotRead("a step that failed does not go on from the value that it found")
+        if guard is not None:
+            if (
+                not self.start
+                or (desired.kind, desired.text) != ("given", guard.text)
+                or guard.read != desired.type
+            ):
+                raise _NotRead("it ends without a swap where something would change")
+            self._check_first_read()
+            desired = guard
+        name = "Exch" if desired.kind == "given" else desired.kind
+        if name in (_OLD, _FOUND) or desired.type[1:] != self.memory[1:] or desired.type not in SPELLINGS:
+            raise _NotRead("no atomic operation of the hardware computes its new value")
+        kept = self._kept(guard is not None, ends or {})
+        return CasLoop(
+            self.loop,
+            self.pointer,
+            self._pointed(self.pointer),
+            name,
+            desired.type,
+            desired.text,
+            kept,
         )
-    )
+
+    # -- statements
+
+    def _run(self, statement: Node) -> None:
+        if statement.type == "declaration":
+            for declarator in statement.children_by_field_name("declarator"):
+                if declarator.type == "init_declarator":
+                    self._set(child_of(declarator, "declarator"), self.value(child_of(declarator, "value")))
+                elif declarator.type != "identifier":
+                    raise _NotRead("it declares something else than a number")
+        elif statement.type == "expression_statement" and statement.named_children:
+            if statement.named_children[0].type != "assignment_expression":
+                raise _NotRead("it does something else than computing a value")
+            self.value(statement.named_children[0])
+        else:
+            raise _NotRead("it does something else than computing a value")
+
+    def _set(self, target: Node, value: Value) -> Value:
+        """A variable gets a value, as its own type: between integers of one size the bits stay."""
+        code = self._type_of(target) if target.type == "identifier" else ""
+        code = value.read if code == "auto" else code
+        same = code == value.read or ("f" not in code + value.read and code[1:] == value.read[1:])
+        if not code or not same or text_of(target) not in self.changed:
+            raise _NotRead(f"`{text_of(target)}` is no number of the type that it is given")
+        self.values[text_of(target)] = Value(value.kind, value.type, code, value.text)
+        return self.values[text_of(target)]
+
+    def _end_by_break(self, statement: Node) -> None:
+        """`if (found == was) break;`."""
+        inner = child_of(statement, "consequence")
+        inner = inner.named_children[0] if len(inner.named_children) == 1 else inner
+        if inner.type != "break_statement" or statement.child_by_field_name("alternative") is not None:
+            raise _NotRead("it does more than end where it has swapped")
+        self._end(child_of(statement, "condition"), "==")
+
+    def _end(self, condition: Node, operator: str) -> None:
+        """The condition that the swap failed (`!=`) or succeeded (`==`)."""
+        condition = _inside(condition)
+        sides = [child_of(condition, side) for side in ("left", "right")]
+        if condition.type != "binary_expression" or text_of(child_of(condition, "operator")) != operator:
+            raise _NotRead("its end is not that the swap succeeds")
+        set_here = {
+            text_of(child_of(n, "left")) for n in walk(condition) if n.type == "assignment_expression"
+        }
+        if any(set_here & names_in(_inside(side)) for side in sides if _inside(side).type == "identifier"):
+            raise _NotRead("its end is not that the swap succeeds")
+        found = [self.value(side) for side in sides]
+        if {v.kind for v in found} != {_OLD, _FOUND} or any(v.read[0] == "f" for v in found):
+            raise _NotRead("its end is not that the swap succeeds")
+
+    def _guard(self) -> Value:
+        """`x < old`, under which a step is made: the minimum or maximum."""
+        condition = _inside(child_of(self.loop, "condition"))
+        operator = text_of(child_of(condition, "operator"))
+        if condition.type != "binary_expression" or operator not in ("<", ">"):
+            raise _NotRead("its condition is no comparison")
+        left, right = (self.value(child_of(condition, side)) for side in ("left", "right"))
+        if left.kind == _OLD:
+            left, right, operator = right, left, "<" if operator == ">" else ">"
+        if (left.kind, right.kind) != ("given", _OLD) or left.read != right.read:
+            raise _NotRead("its condition does not compare a number with the memory's of the same type")
+        return Value("Min" if operator == "<" else "Max", left.read, left.read, left.text)
+
+    # -- values
+
+    def value(self, node: Node) -> Value:
+        """What an expression is. Raises _NotRead for what is neither given nor one operation of the memory's value."""
+        node = _inside(node)
+        if node.id == self.swap.id:
+            return self._swapped()
+        if node.type == "assignment_expression" and text_of(child_of(node, "operator")) == "=":
+            return self._set(child_of(node, "left"), self.value(child_of(node, "right")))
+        name = called(node)
+        if name in BIT_CASTS or node.type == "cast_expression":
+            inner = self.value(arguments_of(node)[0] if name else child_of(node, "value"))
+            taken, code = (
+                BIT_CASTS[name] if name in BIT_CASTS else ("", code_of(text_of(child_of(node, "type"))))
+            )
+            whole = "f" not in inner.read + (taken or code) and inner.read[1:] == (taken or code)[1:]
+            if code and (whole or inner.read == (taken or code)):
+                return Value(inner.kind, inner.type, code, inner.text)
+            if code and inner.kind == "given" and not names_in(node) & self.changed:
+                return Value("given", code, code, text_of(node))
+        elif node.type == "identifier" and text_of(node) in self.changed:
+            return self._variable(node)
+        elif self._is_read(node):
+            code = self._type_of_read(node)
+            if not self.start and code[1:] == self.memory[1:]:
+                return Value(_OLD, self.memory, code)
+        elif not names_in(node) & self.changed and not any(n.type in _EFFECTS for n in walk(node)):
+            code = self._type_of(node)
+            if code in ("", "auto"):
+                raise _NotRead(f"the type of `{squeeze(text_of(node))}` is not known")
+            return Value("given", code, code, squeeze(text_of(node)))
+        elif node.type == "binary_expression":
+            return self._operation(node)
+        elif name in _EXTREMES and len(arguments_of(node)) == 2:
+            sides = [self.value(a) for a in arguments_of(node)]
+            return _of_old(_EXTREMES[name or ""], sides)
+        raise _NotRead(f"`{squeeze(text_of(node))}` is not followed")
+
+    def _swapped(self) -> Value:
+        _, expected, desired = arguments_of(self.swap)
+        was, self.desired = self.value(expected), self.value(desired)
+        if was.kind != _OLD or any(
+            v.read[0] == "f" or v.read[1:] != self.memory[1:] for v in (was, self.desired)
+        ):
+            raise _NotRead("it does not swap what a step began with")
+        return Value(_FOUND, self.memory, self.memory)
+
+    def _variable(self, node: Node) -> Value:
+        name = text_of(node)
+        if name in self.values:
+            return self.values[name]
+        code = self._type_of(node)
+        if self.start not in ("", name) or code[1:] != self.memory[1:] or name in _declared_in(self.loop):
+            raise _NotRead(f"`{name}` changes from step to step")
+        self.start = name
+        self.values[name] = Value(_OLD, self.memory, code)
+        return self.values[name]
+
+    def _operation(self, node: Node) -> Value:
+        operator = text_of(child_of(node, "operator"))
+        sides = [self.value(child_of(node, side)) for side in ("left", "right")]
+        if operator not in _ARITHMETIC or (operator == "-" and sides[0].kind != _OLD):
+            raise _NotRead("no atomic operation of the hardware computes its new value")
+        return _of_old(_ARITHMETIC[operator], sides)
+
+    # -- types and addresses
+
+    def _type_of(self, node: Node) -> str:
+        """The number type of an expression; "auto" for a variable that is declared so, "" where it is not known."""
+        node = _inside(node)
+        text = text_of(node)
+        if node.type == "identifier":
+            listed = [one for one in self._declared(self.loop) if one[0] == text]
+            listed = listed or [one for one in self._declared(self.function) if one[0] == text]
+            if not all(plain for _, _, plain in listed):
+                return ""  # a pointer, a reference, or memory that others change
+            kinds = {kind for _, kind, _ in listed}
+            code = code_of(next(iter(kinds))) if len(kinds) == 1 else ""
+            return code or ("auto" if kinds == {"auto"} else code_of(self._told(node))) if kinds else ""
+        if node.type == "number_literal":
+            if re.search(r"[.eE]", text) and not text.lower().startswith("0x"):
+                return "f4" if text.lower().endswith("f") else "f8"
+            return ("u" if "u" in text.lower() else "i") + ("8" if "l" in text.lower() else "4")
+        if (told := code_of(self._told(node))) or node.type == "call_expression":
+            return told or BIT_CASTS.get(called(node) or "", ("", ""))[1]
+        if node.type == "cast_expression":
+            return code_of(text_of(child_of(node, "type")))
+        if node.type == "subscript_expression":
+            base = text_of(child_of(node, "argument"))
+            return (
+                self._element(base)
+                if any(n == base and "const" in k for n, k, _ in self._declared(self.function))
+                else ""
+            )
+        if node.type == "unary_expression" and text[0] in "-~":
+            return self._type_of(child_of(node, "argument"))
+        if (
+            node.type == "binary_expression"
+            and (operator := text_of(child_of(node, "operator"))) in _COMPUTED
+        ):
+            sides = [self._type_of(child_of(node, side)) for side in ("left", "right")]
+            return common_type(*(sides[:1] * 2 if operator in ("<<", ">>") else sides))
+        return ""
+
+    def _told(self, node: Node) -> str:
+        return (self.types(node) if self.types is not None else None) or ""
+
+    def _declared(self, around: Node) -> Iterator[tuple[str, str, bool]]:
+        """Names with their types as they are written, `const` included, and whether each is a plain variable."""
+        for node in walk(around):
+            if node.type not in ("declaration", "parameter_declaration"):
+                continue
+            for declarator in node.children_by_field_name("declarator"):
+                shape = (
+                    child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+                )
+                name = next((text_of(n) for n in walk(shape) if n.type == "identifier"), "")
+                words = {text_of(c) for c in node.children}
+                plain = shape.type == "identifier" and not words & {
+                    "__shared__",
+                    "static",
+                    "volatile",
+                    "extern",
+                }
+                kind = text_of(child_of(node, "type"))
+                yield name, f"const {kind}" if "const" in words and not plain else kind, plain
+
+    def _element(self, name: str) -> str:
+        """The number type of what a pointer or an array leads to."""
+        codes = {
+            code_of(kind)
+            for listed, kind, plain in self._declared(self.function)
+            if listed == name and not plain
+        }
+        return next(iter(codes)) if len(codes) == 1 else ""
+
+    def _pointed(self, pointer: Node) -> str:
+        """The number type that a pointer leads to."""
+        pointer = _inside(pointer)
+        if pointer.type == "cast_expression":
+            return code_of(text_of(child_of(pointer, "type")).replace("*", " "))
+        if pointer.type == "call_expression" and (cast := _POINTER_CASTS.match(text_of(pointer))) is not None:
+            return code_of(cast[1])
+        if pointer.type == "pointer_expression" and text_of(pointer).startswith("&"):
+            inner = child_of(pointer, "argument")
+            base = child_of(inner, "argument") if inner.type == "subscript_expression" else inner
+            return self._element(text_of(base)) or code_of(self._told(inner))
+        if pointer.type == "binary_expression":
+            return self._pointed(child_of(pointer, "left"))
+        declared = [d for n, d, _ in declarations_in(self.function) if n == text_of(pointer)]
+        if (
+            len(declared) == 1
+            and declared[0].type == "init_declarator"
+            and not self._element(text_of(pointer))
+        ):
+            return self._pointed(child_of(declared[0], "value"))
+        return self._element(text_of(pointer))
+
+    def _origin(self, pointer: Node) -> Node:
+        """The pointer without casts, and without a variable that only gives it another name."""
+        pointer = _inside(pointer)
+        if pointer.type == "cast_expression":
+            return self._origin(child_of(pointer, "value"))
+        if pointer.type == "call_expression" and _POINTER_CASTS.match(text_of(pointer)):
+            return self._origin(arguments_of(pointer)[0])
+        declared = [d for n, d, _ in declarations_in(self.function) if n == text_of(pointer)]
+        if pointer.type != "identifier" or len(declared) != 1 or declared[0].type != "init_declarator":
+            return pointer
+        value = child_of(declared[0], "value")
+        moved = variables_set(child_of(self.function, "body"), {self.swap.id})
+        steady = not (names_in(value) | {text_of(pointer)}) & moved
+        # An address stays, and what a constant pointer leads to.
+        reads = (n for n in walk(value) if n.type == "subscript_expression")
+        kept = all(text_of(n.parent or n).startswith("&") or self._type_of(n) for n in reads)
+        return self._origin(value) if steady and kept and self._pointed(value) else pointer
+
+    def _is_read(self, node: Node) -> bool:
+        """Whether an expression reads the memory that is swapped."""
+        if (name := called(node)) is not None:
+            return _LOADS.fullmatch(name) is not None and _same(
+                self._origin(arguments_of(node)[0]), self.pointer
+            )
+        if node.type == "pointer_expression" and text_of(node).startswith("*"):
+            return _same(self._origin(child_of(node, "argument")), self.pointer)
+        place = self.pointer
+        return place.type == "pointer_expression" and _same(node, child_of(place, "argument"))
+
+    def _type_of_read(self, node: Node) -> str:
+        if called(node) is not None:
+            return self._pointed(arguments_of(node)[0])
+        return self._pointed(
+            child_of(node, "argument") if node.type == "pointer_expression" else self.pointer
+        )
+
+    # -- around the loop
+
+    def _check_first_read(self) -> None:
+        """A loop that may end at once compares what was read there just before. Raises _NotRead."""
+        uses = [n for n in walk(self.function) if n.type == "identifier" and text_of(n) == self.start]
+        before = [n for n in uses if n.end_byte <= self.loop.start_byte]
+        values = []
+        for use in before:
+            outer = use.parent
+            kind = outer.type if outer is not None else ""
+            field_name = {"init_declarator": "declarator", "assignment_expression": "left"}.get(kind)
+            if outer is not None and field_name and child_of(outer, field_name).id == use.id:
+                side = "value" if kind == "init_declarator" else "right"
+                if kind == "assignment_expression" and text_of(child_of(outer, "operator")) != "=":
+                    raise _NotRead(f"`{self.start}` is changed before it")
+                values.append(child_of(outer, side))
+            elif kind not in ("declaration", "binary_expression"):
+                raise _NotRead(f"`{self.start}` may be changed before it")
+        read = _Step(self.loop, self.function, self.types)
+        if not values or any(read.value(value).kind != _OLD or read.start for value in values):
+            raise _NotRead("it compares a value that was not read there")
+        begin = self.function.start_byte
+        between = (self.function.text or b"")[values[-1].end_byte - begin : self.loop.start_byte - begin]
+        if TOGETHER.search(between.decode("utf-8", "replace")):
+            raise _NotRead("threads wait for each other between its first read and the loop")
+
+    def _kept(self, guarded: bool, ends: Mapping[str, Value]) -> dict[str, str]:
+        """The variables that are read after the loop, by their types. Raises _NotRead for one with another value."""
+        again = [a for a in ancestors(self.loop, self.function) if a.type in LOOPS]
+        kept = {}
+        for name in sorted(self.changed - _declared_in(self.loop)):
+            later = (n for n in walk(self.function) if n.type == "identifier" and text_of(n) == name)
+            if not any(n.start_byte >= self.loop.end_byte or _around(n, again, self.loop) for n in later):
+                continue
+            held = ends.get(name, _NONE)
+            plain = held.kind in (_OLD, _FOUND) and (not guarded or name == self.start)
+            if not plain:
+                raise _NotRead(f"`{name}` is used after it")
+            kept[name] = held.read
+        return kept
 
 
-def _within(node: Node, around: list[Node], loop: Node) -> bool:
+_NONE = Value("", "", "")
+_EFFECTS = frozenset(
+    {"assignment_expression", "update_expression", "lambda_expression", "gnu_asm_expression"}
+)
+_COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
+
+
+def common_type(left: str, right: str) -> str:
+    """C++'s type of an operation on two numbers; "" where one is not known."""
+    if not left or not right:
+        return ""
+    if "f" in left + right:
+        return max(code for code in (left, right) if code[0] == "f")
+    left, right = (code if code[1:] >= "4" else "i4" for code in (left, right))
+    size = max(left[1], right[1])
+    return ("u" if f"u{size}" in (left, right) else "i") + size
+
+
+def _of_old(kind: str, sides: list[Value]) -> Value:
+    """An operation of what the memory held and a number that is given. Raises _NotRead for another one."""
+    old = next((v for v in sides if v.kind == _OLD), None)
+    given = next((v for v in sides if v.kind == "given"), None)
+    code = common_type(*(v.read for v in sides))
+    plain = old is not None and old.read == code and (code[:1] in "iu" or kind in ("Add", "Sub"))
+    if (
+        given is None
+        or not plain
+        or (given.read != code and ("f" in given.read + code or kind in ("Min", "Max")))
+    ):
+        raise _NotRead("no atomic operation of the hardware computes its new value")
+    text = given.text if given.read == given.type else bit_cast(given.text, given.type, given.read)
+    return Value(kind, code, code, text)
+
+
+def _inside(node: Node) -> Node:
+    """The expression in parentheses, or in the clause of a condition."""
+    while node.type in ("parenthesized_expression", "condition_clause") and len(node.named_children) == 1:
+        node = node.named_children[0]
+    return node
+
+
+def _same(one: Node, other: Node) -> bool:
+    return re.sub(r"\s|^&|\[0\]$", "", text_of(one)) == re.sub(r"\s|^&|\[0\]$", "", text_of(other))
+
+
+def _declared_in(loop: Node) -> frozenset[str]:
+    return frozenset(name for name, _, _ in declarations_in(loop))
+
+
+def _around(node: Node, loops: list[Node], loop: Node) -> bool:
     outside = not loop.start_byte <= node.start_byte < loop.end_byte
-    return outside and any(n.start_byte <= node.start_byte < n.end_byte for n in around)
-
-
-def _order(call: Node) -> tuple[str, str]:
-    """The memory order and scope of HIP's built-in function; empty for `atomicCAS`."""
-    arguments = [text_of(a) for a in arguments_of(call)]
-    if len(arguments) == 3:
-        return "", ""
-    if len(arguments) != 6:
-        raise NotFollowed("its order and scope are not given")
-    return arguments[3], arguments[5]
+    return outside and any(a.start_byte <= node.start_byte < a.end_byte for a in loops)

@@ -11,7 +11,6 @@ from tree_sitter import Node
 from hipscope.analysis.source.number_types import element_bytes
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.code_object import KernelMetadata
-from hipscope.formulas.facts.returned_values import ReturnedValue
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class SourceTypes:
     that nothing changes, not even a member of them. `values` are those of the template's parameters that are integers,
     in all instances. `combining` are calls of two numbers by their bytes whose callee adds them, takes the larger one
     or the like, and whether many may be combined in any order without a bit changing. `arguments` are those of the
-    template in each instance; `returned` are calls by their bytes whose callee only computes a number.
+    template in each instance.
     """
 
     text: bytes = b""
@@ -55,7 +54,6 @@ class SourceTypes:
     spans: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
     combining: Mapping[tuple[int, int], bool] = field(default_factory=dict, repr=False)
     arguments: tuple[tuple[str, ...], ...] = ()
-    returned: Mapping[tuple[int, int], ReturnedValue] = field(default_factory=dict, repr=False)
 
     def of(self, source: bytes, node: Node) -> str | None:
         """The type of an expression without qualifiers; None where the compiler does not say, or in another text."""

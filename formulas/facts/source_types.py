@@ -21,7 +21,6 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.combining_calls import combining_calls
 from hipscope.formulas.facts.launch_facts import SourceTypes
-from hipscope.formulas.facts.returned_values import returned_values
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -59,7 +58,6 @@ def source_types(
         spans=_agreed([_spans(function, file) for function in same]),
         combining=combining_calls(meaning, same, texts) if texts is not None else {},
         arguments=tuple(dict.fromkeys(tuple(map(_argument, function.arguments)) for function in same)),
-        returned=returned_values(meaning, same, texts) if texts is not None else {},
     )
 
 
