@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hipscope.server.console.options import named_path
-from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, text_console
+from hipscope.server.console.terminal import failures_reported, progress_shown, say, text_console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hipscope.server.sweep.tasks import Row
 
 _SHOWN = 40
-_FORMS = (".parquet", ".csv", ".json")
 
 
 def add(app: typer.Typer) -> None:
@@ -44,6 +43,18 @@ def sweep(
             show_default=False,
         ),
     ] = None,
+    slurm: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="JOBS",
+            help="Work in so many jobs of SLURM, with dask-jobqueue's settings.",
+            show_default=False,
+        ),
+    ] = None,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Serve dask's page of progress on this machine.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +62,7 @@ def sweep(
             "--output",
             parser=named_path,
             metavar="FILE",
-            help="Write all rows to this file: .parquet, .csv or .json.",
+            help="Write all rows as a table to this file: .csv or .parquet.",
             show_default=False,
         ),
     ] = None,
@@ -59,46 +70,29 @@ def sweep(
     """Profile or optimize many programs with many inputs on many devices, on a local or another dask cluster."""
     with failures_reported():
         from hipscope.analysis.errors import UsageError
+        from hipscope.server.console.tables import check_table, write_table
         from hipscope.server.sweep import cluster
-        from hipscope.server.sweep.specification import read_tasks
+        from hipscope.server.sweep.specification import read_sweep
 
-        cluster.check_cluster_tools()
+        if sum(one is not None for one in (workers, scheduler, slurm)) > 1:
+            raise UsageError("--workers, --scheduler and --slurm are three ways", "name one of them")
+        where = cluster.Where(workers or os.cpu_count() or 1, scheduler, slurm, dashboard)
+        cluster.check_cluster_tools(where)
         if output is not None:
-            check_output(output, [specification])
-            if output.suffix not in _FORMS:
-                raise UsageError(f"{output}: no form of that name", f"name it {', '.join(_FORMS)}")
-        tasks = read_tasks(specification)
+            check_table(output, [specification], "scale")
+        asked = read_sweep(specification)
         with progress_shown() as progress:
 
             def done(number: int, of: int) -> None:
                 progress(f"{number} of {of} tasks", number / of)
 
-            rows = cluster.sweep(tasks, workers or os.cpu_count() or 1, scheduler, done)
+            rows = cluster.sweep(asked, where, done, say)
         if output is not None:
-            _write(rows, output)
+            write_table(cluster.frame(rows), output)
         _draw(rows)
         if failed := sum(row["error"] is not None for row in rows):
-            sys.stderr.write(f"hipscope: {failed} of {len(tasks)} tasks failed\n")
+            sys.stderr.write(f"hipscope: {failed} of {len(asked.tasks)} tasks failed\n")
             raise typer.Exit(4)
-
-
-def _write(rows: Sequence[Row], output: Path) -> None:
-    """Write the frame. Raises MissingTool for Parquet without the package that writes it."""
-    from hipscope.analysis.errors import MissingTool
-    from hipscope.analysis.system.python_packages import install_extra
-    from hipscope.server.sweep.cluster import frame
-
-    found = frame(rows)
-    if output.suffix == ".csv":
-        found.to_csv(output, index=False)
-    elif output.suffix == ".json":
-        found.to_json(output, orient="records", indent=1)
-    else:
-        try:
-            found.to_parquet(output, index=False)
-        except ImportError:
-            hint = install_extra("scale")
-            raise MissingTool("Parquet needs the packages of the extra `scale`", hint) from None
 
 
 def _draw(rows: Sequence[Row]) -> None:

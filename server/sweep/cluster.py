@@ -1,4 +1,4 @@
-"""The tasks of a sweep on a dask cluster: a local one of so many processes, or one that is there.
+"""The tasks of a sweep on a dask cluster: a local one of so many processes, jobs of SLURM, or one that is there.
 
 A task whose worker is killed is done by another one; what still fails after that is a row with the reason. The rows
 stand in the order of the tasks, whatever the number of workers.
@@ -10,41 +10,78 @@ import contextlib
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hipscope.analysis.errors import MissingTool
-from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.system.directories import state_directory, work_directory
 from hipscope.analysis.system.python_packages import install_extra
-from hipscope.server.sweep.specification import SweepTask
+from hipscope.server.sweep.blobs import Blob, packed
+from hipscope.server.sweep.specification import Sweep, SweepTask
 from hipscope.server.sweep.tasks import COLUMNS, Row, do_task, row_of
 
 if TYPE_CHECKING:
     import pandas
 
 _RETRIES = 3
+_SECONDS = 10  # to reach a scheduler
+_WORKER_SECONDS = 300
 
 
-def check_cluster_tools() -> None:
-    """Raises MissingTool when the packages that sweeps need are not installed."""
-    for name in ("distributed", "pandas"):
-        if importlib.util.find_spec(name) is None:
-            raise MissingTool(
-                "hipscope sweep needs the packages of the extra `scale`", install_extra("scale")
-            )
+@dataclass(frozen=True)
+class Where:
+    """Where the tasks are done: a scheduler's address, so many jobs of SLURM, else so many processes here.
+
+    `dashboard`: dask's page of progress is served on this machine.
+    """
+
+    workers: int = 1
+    scheduler: str | None = None
+    slurm: int | None = None
+    dashboard: bool = False
+
+
+def check_cluster_tools(where: Where) -> None:
+    """Raises MissingTool when the packages that it needs are not installed."""
+    used = {
+        "distributed": True,
+        "dask_jobqueue": where.slurm is not None,
+        "bokeh": where.dashboard,
+    }
+    if any(asked and importlib.util.find_spec(name) is None for name, asked in used.items()):
+        raise MissingTool("hipscope sweep needs the packages of the extra `scale`", install_extra("scale"))
 
 
 def sweep(
-    tasks: Sequence[SweepTask],
-    workers: int,
-    scheduler: str | None,
+    asked: Sweep,
+    where: Where,
     done: Callable[[int, int], None],
-    do: Callable[[SweepTask], list[Row]] = do_task,
+    said: Callable[[str], None],
+    do: Callable[[SweepTask, Blob | None], list[Row]] = do_task,
 ) -> list[Row]:
-    """The rows of all tasks; `done` gets how many have ended, of how many. Raises MissingTool."""
-    check_cluster_tools()
+    """The rows of all tasks; `done` gets how many have ended, of how many, `said` where progress can be seen.
+
+    Raises MissingTool and UsageError.
+    """
+    check_cluster_tools(where)
     distributed = importlib.import_module("distributed")
-    with _client(workers, scheduler) as client:
-        futures = [client.submit(do, task, key=task.key, retries=_RETRIES) for task in tasks]
+    files = packed(asked.folder) if asked.folder is not None else None
+    tasks = (
+        asked.tasks
+        if files is None or asked.folder is None
+        else _below(asked.tasks, asked.folder, files.digest)
+    )
+    with _client(where) as client:
+        if (where.dashboard or where.scheduler is not None) and client.dashboard_link:
+            said(f"progress: {client.dashboard_link}")
+        # What a task makes can be made again when its worker is killed; scattered data could not.
+        sent = (
+            None
+            if files is None
+            else client.submit(_same, files, key=f"files-{files.digest}", retries=_RETRIES)
+        )
+        futures = [client.submit(do, task, sent, key=task.key, retries=_RETRIES) for task in tasks]
         by_key = {task.key: task for task in tasks}
         found: dict[str, list[Row]] = {}
         ended = distributed.as_completed(futures, loop=client.loop)
@@ -64,33 +101,92 @@ def frame(rows: Sequence[Row]) -> pandas.DataFrame:
     return pandas.DataFrame(list(rows), columns=list(COLUMNS)).convert_dtypes()
 
 
+def _below(tasks: Sequence[SweepTask], folder: Path, digest: str) -> tuple[SweepTask, ...]:
+    """The tasks with their programs' places in a folder that is sent."""
+    return tuple(
+        replace(task, program=str(Path(task.program).relative_to(folder)), files=digest) for task in tasks
+    )
+
+
+def _same(files: Blob) -> Blob:
+    return files
+
+
 def _failed(task: SweepTask, error: object) -> list[Row]:
     why = f"{type(error).__name__}: {error}".partition("\n")[0]
     return [row_of(task, error=why[:300])]
 
 
 @contextlib.contextmanager
-def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
-    """A client of the cluster. A local one speaks TLS with keys of its own: other users of the machine cannot join."""
-    dask, distributed = (importlib.import_module(name) for name in ("dask", "distributed"))
-    if scheduler is not None:
-        with distributed.Client(scheduler, set_as_default=False) as client:
+def _client(where: Where) -> Iterator[Any]:
+    """A client of the cluster. A new one speaks TLS with keys of its own: other users of the machines cannot join."""
+    distributed = importlib.import_module("distributed")
+    if where.scheduler is not None:
+        try:
+            client = distributed.Client(where.scheduler, set_as_default=False, timeout=_SECONDS)
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{where.scheduler}: no dask scheduler answers: {str(error).partition(chr(10))[0]}",
+                "name one such as tcp://host:8786, with the versions of Python and dask that are here",
+            ) from None
+        with client:
             yield client
         return
+    make = _local if where.slurm is None else _slurm
+    with make(where) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        if where.slurm is None:
+            _wait_for_a_worker(client)
+        yield client
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    """Raises UsageError where dask gave up starting workers, as on a machine that has too much to do."""
+    try:
+        client.wait_for_workers(1, timeout=_WORKER_SECONDS)
+    except TimeoutError:
+        raise UsageError(f"no worker has started in {_WORKER_SECONDS} s", "try fewer --workers") from None
+
+
+@contextlib.contextmanager
+def _local(where: Where) -> Iterator[Any]:
+    dask, distributed = (importlib.import_module(name) for name in ("dask", "distributed"))
     with (
         work_directory("sweep") as folder,
         dask.config.set(temporary_directory=str(folder)),
         distributed.LocalCluster(
-            n_workers=workers,
+            n_workers=where.workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
             protocol="tls",
             security=distributed.Security.temporary(),
             dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
+            scheduler_kwargs={"dashboard": where.dashboard},
             silence_logs=50,
         ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
     ):
-        yield client
+        yield cluster
+
+
+@contextlib.contextmanager
+def _slurm(where: Where) -> Iterator[Any]:
+    """So many jobs, with queue, memory and time from dask's own settings (`jobqueue.slurm`). The keys of their TLS lie
+    in the state directory, which has to be on a file system that the jobs share. Raises UsageError.
+    """
+    distributed, jobqueue = (importlib.import_module(name) for name in ("distributed", "dask_jobqueue"))
+    keys = state_directory() / "sweep"
+    keys.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        cluster = jobqueue.SLURMCluster(
+            security=distributed.Security.temporary(),
+            shared_temp_directory=str(keys),
+            scheduler_options={"dashboard": where.dashboard, "dashboard_address": "127.0.0.1:0"},
+        )
+    except ValueError as error:
+        raise UsageError(
+            f"dask-jobqueue: {error}",
+            "set cores and memory of `jobqueue.slurm` in ~/.config/dask/jobqueue.yaml",
+        ) from None
+    with cluster:
+        cluster.scale(jobs=where.slurm)
+        yield cluster

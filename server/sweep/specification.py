@@ -33,11 +33,24 @@ class Specification(BaseModel):
         [None], description="Formulas to look for a rewrite of; left out: programs are only profiled."
     )
     backend: str = "emulator"
+    folder: str | None = Field(
+        None, description="Sent to the workers; left out: they read the programs under the same paths."
+    )
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The tasks of a specification in its order, and the folder that the workers get."""
+
+    tasks: tuple[SweepTask, ...]
+    folder: Path | None
 
 
 @dataclass(frozen=True)
 class SweepTask:
-    """One profile, or one search for a rewrite where a rule is named. Paths are absolute."""
+    """One profile, or one search for a rewrite where a rule is named. `program` is an absolute path, or one below the
+    files that are sent, whose digest `files` is.
+    """
 
     program: str
     arguments: tuple[str, ...]
@@ -45,6 +58,7 @@ class SweepTask:
     kernel: str | None
     rule: str | None
     backend: str
+    files: str = ""
 
     @property
     def key(self) -> str:
@@ -52,8 +66,8 @@ class SweepTask:
         return sha256(dumps([hipscope_version(), asdict(self)], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def read_tasks(file: Path) -> list[SweepTask]:
-    """The tasks of a specification, in its order. Raises UsageError."""
+def read_sweep(file: Path) -> Sweep:
+    """What a specification asks for. Raises UsageError."""
     try:
         data: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
         asked = Specification.model_validate(data)
@@ -65,9 +79,15 @@ def read_tasks(file: Path) -> list[SweepTask]:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{file}: `{where}`: {first['msg']}", "see docs/sweep.md") from None
+    folder = None if asked.folder is None else (file.parent / asked.folder).resolve()
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"{file}: {folder} is no folder")
     programs = [str((file.parent / program).resolve()) for program in asked.programs]
-    if missing := next((p for p in programs if not Path(p).exists()), None):
-        raise UsageError(f"{file}: {missing} is not there")
+    for program in programs:
+        if not Path(program).exists():
+            raise UsageError(f"{file}: {program} is not there")
+        if folder is not None and not Path(program).is_relative_to(folder):
+            raise UsageError(f"{file}: {program} is not in {folder}, which is what the workers get")
     product = itertools.product(programs, asked.inputs, asked.devices, asked.kernels, asked.rules)
     tasks = [
         SweepTask(program, tuple(arguments), device, kernel, rule, asked.backend)
@@ -75,4 +95,4 @@ def read_tasks(file: Path) -> list[SweepTask]:
     ]
     if len(tasks) > _MOST_TASKS:
         raise UsageError(f"{file}: more than {_MOST_TASKS} tasks", "make several sweeps of it")
-    return list(dict.fromkeys(tasks))
+    return Sweep(tuple(dict.fromkeys(tasks)), folder)

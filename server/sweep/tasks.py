@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hipscope.analysis.errors import Cancelled, HipscopeError
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import cache_directory, write_atomically
 from hipscope.analysis.system.file_digests import file_digest
+from hipscope.server.sweep.blobs import Blob, unpacked
 from hipscope.server.sweep.specification import SweepTask
 
 Row = dict[str, Any]
@@ -45,9 +47,13 @@ Fresh = Callable[[SweepTask], tuple[dict[str, str], list[Row]]]
 """Does a task: the digests of all files that it read, and its rows."""
 
 
-def do_task(task: SweepTask) -> list[Row]:
-    """The rows of a task: a profile, or a search for a rewrite where it has a rule."""
-    return once(task, _searched if task.rule is not None else _profiled)
+def do_task(task: SweepTask, files: Blob | None = None) -> list[Row]:
+    """The rows of a task: a profile, or a search for a rewrite where it has a rule. `files` are those that it is of."""
+    fresh = _searched if task.rule is not None else _profiled
+    if files is None:
+        return once(task, fresh)
+    folder = unpacked(files)
+    return once(task, lambda task: fresh(replace(task, program=str(folder / task.program))))
 
 
 def once(task: SweepTask, fresh: Fresh) -> list[Row]:

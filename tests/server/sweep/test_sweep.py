@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hipscope.analysis.errors import UsageError
+from hipscope.server.sweep import cluster
 from hipscope.server.sweep import tasks as work
-from hipscope.server.sweep.specification import SweepTask, read_tasks
+from hipscope.server.sweep.blobs import Blob
+from hipscope.server.sweep.cluster import Where
+from hipscope.server.sweep.specification import Sweep, SweepTask, read_sweep
 from tests.server.command_line import Cli
-from tests.server.sweep.work import count
+from tests.server.sweep.work import count, read
 
+Do = Callable[[SweepTask, Blob | None], list[work.Row]]
 PROGRAM = """\
 #include <hip/hip_runtime.h>
 #include <cstdlib>
@@ -35,40 +43,99 @@ def tasks_of(folder: Path, *arguments: str) -> list[SweepTask]:
     return [SweepTask(str(folder), (word,), None, None, None, "emulator") for word in arguments]
 
 
-def swept(folder: Path, tasks: list[SweepTask], workers: int) -> tuple[object, list[str]]:
-    """The frame as text, and what was done how often."""
-    pytest.importorskip("distributed")
-    from hipscope.server.sweep import cluster
-
+def swept(tasks: list[SweepTask], where: Where, do: Do = count) -> str:
+    """The frame as text."""
     told: list[tuple[int, int]] = []
-    rows = cluster.sweep(tasks, workers, None, lambda number, of: told.append((number, of)), count)
+    asked = Sweep(tuple(tasks), None)
+    rows = cluster.sweep(asked, where, lambda number, of: told.append((number, of)), lambda _: None, do)
     assert told[-1] == (len(tasks), len(tasks))
-    done = sorted(p.name.partition(".")[0] for p in folder.iterdir() if "." in p.name)
-    return cluster.frame(rows).to_json(), done
+    return str(cluster.frame(rows).to_json())
+
+
+def done_in(folder: Path) -> list[str]:
+    """What was done, as often as it was."""
+    return sorted(p.name.partition(".")[0] for p in folder.iterdir() if "." in p.name)
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.mark.slow
 def test_200_tasks_give_the_same_frame_on_1_and_2_workers_and_a_killed_one_loses_a_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     words = [*(str(n) for n in range(198)), "die", "fail"]
     frames = []
     for workers in (1, 2):
         folder = tmp_path / str(workers) / "p"
         folder.mkdir(parents=True)
-        frame, done = swept(folder, tasks_of(folder, *words), workers)
-        frames.append(str(frame))
-        assert done == sorted(words[:-1])  # each once: the one that died was done by another worker
+        frames.append(swept(tasks_of(folder, *words), Where(workers)))
+        assert done_in(folder) == sorted(
+            words[:-1]
+        )  # each once: the one that died was done by another worker
     assert frames[0] == frames[1]
     assert "ValueError: always" in frames[0]
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_there_gets_the_files_of_the_programs(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "a.hip").write_text("one")
+    spec = tmp_path / "spec.toml"
+    spec.write_text('programs = ["home/a.hip"]\nfolder = "home"\n')
+    said: list[str] = []
+    with distributed.LocalCluster(
+        n_workers=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
+    ) as there:
+        where = Where(scheduler=there.scheduler_address)
+        for text in ("one", "two"):
+            (home / "a.hip").write_text(text)
+            asked = read_sweep(spec)
+            shutil.move(home, tmp_path / "away")  # as on another machine
+            (tmp_path / "away").rename(home)
+            rows = cluster.sweep(asked, where, lambda *_: None, said.append, read)
+            assert [row["program"] for row in rows] == [text]
+    assert said[0].startswith("progress: http://127.0.0.1:")
+    spec.write_text('programs = ["spec.toml"]\nfolder = "home"\n')
+    with pytest.raises(UsageError, match="is not in"):
+        read_sweep(spec)
+
+
+@pytest.mark.slow
+def test_jobs_of_slurm_do_the_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sbatch` and `scancel` are scripts that run the job here and end it."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "sbatch").write_text(f"""#!/bin/sh
+eval script=\\${{$#}}
+cp "$script" {tmp_path}/job.sh
+setsid sh {tmp_path}/job.sh >{tmp_path}/job.out 2>&1 </dev/null &
+echo "Submitted batch job $!"
+""")
+    (tools / "scancel").write_text('#!/bin/sh\nkill -- "-$1"\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    dask = pytest.importorskip("dask")
+    (folder := tmp_path / "p").mkdir()
+    with dask.config.set({"jobqueue.slurm.cores": 1, "jobqueue.slurm.memory": "1GB"}):
+        frame = swept(tasks_of(folder, "1", "2"), Where(slurm=1))
+    assert done_in(folder) == ["1", "2"]
+    assert '"arguments":{"0":"1","1":"2"}' in frame
+    assert "#SBATCH" in (tmp_path / "job.sh").read_text()
+    assert not list((tmp_path / "state").rglob("*.pem")), "keys are gone with the jobs"
 
 
 def test_a_specification_is_the_product_of_its_lists(tmp_path: Path) -> None:
     (tmp_path / "a.hip").touch()
     spec = tmp_path / "spec.toml"
     spec.write_text('programs = ["a.hip"]\ninputs = [["1"], ["2"]]\ndevices = ["mi300x", "mi210"]\n')
-    tasks = read_tasks(spec)
+    tasks = read_sweep(spec).tasks
     assert [(t.arguments, t.device) for t in tasks] == [
         (("1",), "mi300x"), (("1",), "mi210"), (("2",), "mi300x"), (("2",), "mi210"),
     ]  # fmt: skip
@@ -93,7 +160,7 @@ def test_a_wrong_specification_is_one_line(tmp_path: Path, text: str, words: str
     (tmp_path / "a.hip").touch()
     (tmp_path / "spec.toml").write_text(text)
     with pytest.raises(UsageError, match=words):
-        read_tasks(tmp_path / "spec.toml")
+        read_sweep(tmp_path / "spec.toml")
 
 
 def test_a_task_is_done_once_until_what_it_read_changes(
@@ -122,14 +189,16 @@ def test_a_task_is_done_once_until_what_it_read_changes(
 
 @pytest.mark.slow
 def test_a_sweep_writes_its_rows_and_names_what_failed(cli: Cli) -> None:
-    pytest.importorskip("distributed")
     cli.write(PROGRAM, "scale.hip")
     cli.write('programs = ["scale.hip"]\ninputs = [["512"], ["-1"]]\ndevices = ["mi300x"]\n', "spec.toml")
-    done = cli("sweep", "spec.toml", "--workers", "1", "-o", "rows.json")
+    done = cli("sweep", "spec.toml", "--workers", "1", "-o", "rows.csv")
     assert done.code == 4, done.stderr
     assert "1 of 2 tasks failed" in done.stderr
-    rows = json.loads((cli.folder / "rows.json").read_text())
-    assert [(r["arguments"], r["kernel"], r["error"] is None) for r in rows] == [
-        ("512", "scale", True), ("-1", None, False),
+    with (cli.folder / "rows.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["arguments"], r["kernel"], r["error"] == "") for r in rows] == [
+        ("512", "scale", True), ("-1", "", False),
     ]  # fmt: skip
-    assert "no form" in cli("sweep", "spec.toml", "-o", "rows.txt").line
+    assert "three ways" in cli("sweep", "spec.toml", "--workers", "1", "--slurm", "1").line
+    assert "no dask scheduler" in cli("sweep", "spec.toml", "--scheduler", "tcp://127.0.0.1:1").line
+    assert "not a table" in cli("sweep", "spec.toml", "-o", "rows.txt").line

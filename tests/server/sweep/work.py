@@ -8,13 +8,21 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from hipscope.server.sweep.blobs import Blob, unpacked
 from hipscope.server.sweep.specification import SweepTask
 from hipscope.server.sweep.tasks import COLUMNS, once
 
 
-def count(task: SweepTask) -> list[dict[str, Any]]:
+def count(task: SweepTask, files: Blob | None = None) -> list[dict[str, Any]]:
     """A row, and a file for each time that the task was done; one whose argument is `die` kills its worker once."""
+    assert files is None
     return once(task, _counted)
+
+
+def read(task: SweepTask, files: Blob | None = None) -> list[dict[str, Any]]:
+    """A row with what stands in a program that was sent."""
+    assert files is not None
+    return [{**dict.fromkeys(COLUMNS), "program": (unpacked(files) / task.program).read_text()}]
 
 
 def _counted(task: SweepTask) -> tuple[dict[str, str], list[dict[str, Any]]]:
