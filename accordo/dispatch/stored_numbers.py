@@ -78,7 +78,9 @@ def _parts(piece: Segment, access: AccessMap) -> Iterator[Segment]:
                 sites=own if own[found].min() != own[found].max() else None,
             )
     if rest.any():
-        yield replace(piece, only=_unless_all(rest))
+        whole = len(rest) // piece.element.size * piece.element.size
+        left: NDArray[np.bool_] = rest[:whole].reshape(-1, piece.element.size).max(axis=1)
+        yield replace(piece, only=_unless_all(left))
 
 
 def _grid(piece: Segment, element: Element) -> tuple[int, int]:

@@ -24,6 +24,8 @@ Defence = Literal[
     "one_changed_input",
     "named_values",  # what the programs compare with, among the inputs
     "named_arguments",  # arguments that a candidate compares with
+    "crossed",  # several arguments and the inputs at once, for a candidate with conditions of its own
+    "structured_inputs",  # sorted lists and numbers of elements, otherwise and still what they are
     "named_integers",  # integers beyond the range of the inputs too
     "other_scalars",
     "zero_scalars",  # floats of 0, with NaN in what is updated: it may be that it is not read then

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.accordo.compare.tolerance import UserTolerance, user_tolerances
@@ -26,7 +26,7 @@ from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.struct_layout import Definitions, definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
-from hipscope.analysis.toolchain.build import source_command
+from hipscope.analysis.toolchain.build import compile_device, source_command
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object
 from hipscope.analysis.toolchain.compile_commands import assumes_finite
 from hipscope.analysis.toolchain.discovery import Toolchain
@@ -108,6 +108,7 @@ def proof_inputs(
         sanitize="all",
         finite_only=_assumes_finite(recording, text),
         require_all=config.accordo.require == "all",
+        wrapped=_wrapped(recording, text),
     ), signature
 
 
@@ -148,3 +149,20 @@ def _widened(recording: Recording, text: KernelText | None) -> Callable[[str], W
     if source is None:
         return None
     return WidenedSource(recording.project, recording.toolchain, source, recording.run).kernel
+
+
+def _wrapped(recording: Recording, text: KernelText | None) -> Callable[[], Path | None] | None:
+    source, project = text.file if text is not None else recording.source, recording.project
+    if source is None or project.build_kind != "single":
+        return None
+    flags = [*project.config.flags, "-fwrapv"]
+    other = replace(project, config=project.config.model_copy(update={"flags": flags}))
+
+    @functools.cache
+    def compiled() -> Path | None:
+        try:
+            return compile_device(other, recording.toolchain, source, recording.run).path
+        except BuildFailed:
+            return None
+
+    return compiled

@@ -24,6 +24,8 @@ class ReferenceSettings:
     `sanitize` names the checks that a candidate is run under, "" for none ("all", or names with commas).
     `finite_only`: the program is compiled with the promise that no float is NaN or infinite (`-ffast-math`). What its
     kernels make of those is not defined: inputs have none, and one result that is not finite is as good as another.
+    `wrapped` gives the program's code compiled so that its integers wrap around, None where there is none: where that
+    does something else, the kernel overflows, and what it does is not defined.
     `require_all`: an input that no trial varied makes a proof inconclusive.
     """
 
@@ -40,6 +42,7 @@ class ReferenceSettings:
     sanitize: str = ""
     finite_only: bool = False
     require_all: bool = False
+    wrapped: Callable[[], Path | None] | None = None
 
     @property
     def skipped(self) -> Without:

@@ -7,7 +7,7 @@ there. All trials are replayed side by side.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from hipscope.accordo.dispatch.guessed_types import with_guesses
 from hipscope.accordo.dispatch.replaced_buffers import replacement
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
+from hipscope.accordo.dispatch.writer import write_dispatch
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.reference.run import (
     Access,
@@ -44,8 +45,11 @@ from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.beyond_limits import Base, Beyond, beyond_limits
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.code_limits import CodeLimit
+from hipscope.accordo.trials.crossed_arguments import crossed_arguments
 from hipscope.accordo.trials.launch_variants import grown_launch, launch_variants, named_variants
+from hipscope.accordo.trials.mixed_contents import write_mixed
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.source.number_types import Element
 from hipscope.emulator.captures import share
 from hipscope.emulator.sanitize import Defect, SanitizerReport
 
@@ -54,7 +58,9 @@ SEEDS = (1, 2)
 _MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workgroups", "small_integers"})
 _NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
 _CHECKS = "all,exact-alignment"
-_NO_NUMBERS = (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS, fresh_inputs.LOWEST)
+_NO_NUMBERS = (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS, fresh_inputs.LOWEST, fresh_inputs.ALL_NAN)
+_WIDE = (fresh_inputs.LARGE_INTEGERS, fresh_inputs.NEGATIVE_INTEGERS, fresh_inputs.EXTREME_INTEGERS)
+_ANY_BITS = " of other bits throughout"
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
@@ -118,6 +124,11 @@ def plan(
         )
         for v in (*variants, *([grown] if grown is not None else []))
     ]
+    if grown is not None and "structured_inputs" not in settings.skipped:
+        far = work / "grown_numbers"
+        if fresh_inputs.write_renumbered(grown.dispatch.buffers, _elements(captured), far):
+            label = f"{grown.label}, numbered the other way round"
+            planned.append(Planned(grown.defence, label, grown.dispatch, far))
     planned += _shapes_on_other_inputs(part, planned, fresh_inputs.SCALED_AGAIN)
     # Behind a NaN may be all that a kernel writes.
     planned += [
@@ -205,6 +216,7 @@ def plan_named(
     parameters: Sequence[str],
     named: Named,
     limits: Sequence[CodeLimit],
+    tried: Sequence[ReferenceRun],
     settings: ReferenceSettings,
     work: Path,
 ) -> list[Planned]:
@@ -212,27 +224,75 @@ def plan_named(
     for those that are tried as `limits`.
     """
     numbers = [fresh_inputs.NAMED, fresh_inputs.NAMED_LARGE, fresh_inputs.NAMED_INTEGERS] if named else []
-    numbers += [fresh_inputs.AS_NAMED] if named.floats else []
+    numbers += fresh_inputs.OF_SIZES if named.floats else []
     numbers += [fresh_inputs.NAMED_LENGTHS] if named.integers else []
     guessed = _guessed(part)
     found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
     others = replace(named, integers=named.integers - {limit.size for limit in limits})
     variants = named_variants(part.dispatch, parameters, others, work / "arguments") if named else []
+    wide = _any_integers({run.label for run in tried})
+    elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or e.size in wide}
+    for number, variant in enumerate(v for v in variants if v.defence not in settings.skipped):
+        inputs = None
+        if number % 2 and elements:  # what a number in an argument changes may need other contents
+            inputs = write_mixed(
+                variant.dispatch.buffers, elements, work / f"mixed_{number}", named, wide=wide
+            )
+        found.append(Planned(variant.defence, variant.label, variant.dispatch, inputs))
+    # A length that it names is tried, if the reference finds what lies there.
     return [
-        # A length that it names is tried, if the reference finds what lies there.
-        *(replace(p, label=f"{p.label} (the candidate)", usual=None) for p in found),
-        *(
-            Planned(v.defence, v.label, v.dispatch, None)
-            for v in variants
-            if v.defence not in settings.skipped
-        ),
+        replace(p, label=f"{p.label} (the candidate)", usual=None) if p.dispatch is part.dispatch else p
+        for p in found
     ]
+
+
+def plan_crossed(
+    part: ReferenceRun,
+    parameters: Sequence[str],
+    conditions: Named,
+    tried: Sequence[ReferenceRun],
+    settings: ReferenceSettings,
+    work: Path,
+) -> list[Planned]:
+    """Launches that differ in several arguments and in the inputs at once, for a candidate with conditions of its own.
+
+    Integers are any ones where the reference was defined on such: what was `tried` tells it.
+    """
+    if "crossed" in settings.skipped:
+        return []
+    launch, elements = part.dispatch, _elements(part)
+    labels = {run.label for run in tried}
+    args = [label.removesuffix(_ANY_BITS) for label in labels if label.endswith(_ANY_BITS)]
+    found = []
+    for number, row in enumerate(crossed_arguments(launch, parameters, conditions, args)):
+        if not row.finite and "not_finite_inputs" in settings.skipped:
+            continue
+        inputs = work / ("finite" if row.finite else "any")
+        if not inputs.exists():
+            wide = _any_integers(labels)
+            write_mixed(launch.buffers, elements, inputs, conditions, wide=wide, finite=row.finite)
+        changed = write_dispatch(launch, work / f"{number}", row.kernarg, {})
+        found.append(Planned("crossed", row.label, changed, inputs))
+    return found
+
+
+def _any_integers(labels: Collection[str]) -> frozenset[int]:
+    """The sizes of integers for which all values were tried, and the reference was defined on them."""
+    wide = {fresh_inputs.describe(n) for n in _WIDE} & set(labels)
+    short = fresh_inputs.describe(fresh_inputs.SMALL_INTEGERS) in labels
+    return frozenset(({4, 8} if wide else set[int]()) | ({1, 2} if short else set[int]()))
+
+
+def _elements(run: ReferenceRun) -> dict[int, Element]:
+    return {i: pieces[0].element for i, pieces in _guessed(run).items() if len(pieces) == 1}
 
 
 def plan_beyond(
     part: ReferenceRun,
     parameters: Sequence[str],
     limits: Sequence[CodeLimit],
+    conditions: Named,
+    tried: Sequence[ReferenceRun],
     settings: ReferenceSettings,
     work: Path,
 ) -> list[Beyond]:
@@ -243,8 +303,11 @@ def plan_beyond(
     count = fresh_inputs.write_fresh_inputs(
         launch.buffers, _guessed(part), part.access, same, fresh_inputs.SHARED
     )
-    elements = {i: pieces[0].element for i, pieces in _guessed(part).items() if len(pieces) == 1}
-    base = Base(launch, parameters, part.result.instructions, same if count else None, elements)
+    wide = _any_integers({run.label for run in tried})
+    elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or e.size in wide}
+    shared = same if count else None
+    finite = "not_finite_inputs" in settings.skipped
+    base = Base(launch, parameters, part.result.instructions, shared, elements, conditions, wide, finite)
     return beyond_limits(base, limits, work)
 
 

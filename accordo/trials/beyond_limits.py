@@ -24,8 +24,9 @@ from hipscope.accordo.dispatch.replaced_buffers import (
 )
 from hipscope.accordo.dispatch.writer import Contents, write_dispatch
 from hipscope.accordo.model.defences import Defence
+from hipscope.accordo.trials.code_constants import NONE, Named
 from hipscope.accordo.trials.code_limits import CodeLimit
-from hipscope.accordo.trials.fresh_inputs import encoded
+from hipscope.accordo.trials.mixed_contents import write_mixed
 from hipscope.accordo.trials.moved_buffers import relocated
 from hipscope.accordo.trials.scalar_arguments import Number, numbers_of, with_changes
 from hipscope.analysis.source.number_types import BYTES, Element
@@ -35,7 +36,6 @@ _MOST_INSTRUCTIONS = 2_000_000  # of waves: some tenths of a second
 _FEW_SIZES, _FEW_LIMITS = 4, 4
 _FEW_GROUPS = 2
 _MOST_LAUNCHES = 24
-_MOST_SCALED = 16 << 20  # bytes of a buffer
 _BEYOND = 3  # past twice the limit: no multiple of anything
 
 Shape = tuple[int, int, int]
@@ -57,7 +57,8 @@ class Base:
     """What the launches are made of: a recorded one, what its parameters are, and what all its waves execute.
 
     `same` holds its inputs with all elements of each the same; None where there are none. `elements` are those of
-    each buffer.
+    each buffer whose contents may change, `named` what only one of the codes compares with, `wide` the sizes of
+    integers that may have any value, `finite` that no float may be NaN or infinite.
     """
 
     dispatch: CapturedDispatch
@@ -65,6 +66,9 @@ class Base:
     instructions: int
     same: Path | None = None
     elements: Mapping[int, Element] = field(default_factory=dict)
+    named: Named = NONE
+    wide: frozenset[int] = frozenset()
+    finite: bool = False
 
 
 def beyond_limits(base: Base, limits: Sequence[CodeLimit], folder: Path) -> list[Beyond]:
@@ -117,7 +121,15 @@ def _with_value(
         return
     label = f"{chosen[0].label if len(chosen) == 1 else 'integer arguments'} {value:,}"
     told = f"{label}, all buffers {repeats:,} times as long"
-    yield Beyond("larger_sizes", told, made, limit, _other_floats(base, made, folder / "floats"))
+    yield Beyond(
+        "larger_sizes",
+        told,
+        made,
+        limit,
+        write_mixed(
+            made.buffers, base.elements, folder / "mixed", base.named, wide=base.wide, finite=base.finite
+        ),
+    )
     if value == limit.size or base.same is None:
         return
     same = replace(base, dispatch=_with_contents(base.dispatch, base.same, folder / "contents"))
@@ -187,22 +199,6 @@ def _with_contents(dispatch: CapturedDispatch, inputs: Path, folder: Path) -> Ca
         if path is not None:
             contents[buffer.before_file.name] = replaced_contents(path, buffer.before)
     return write_dispatch(dispatch, folder, dispatch.kernarg(), contents)
-
-
-def _other_floats(base: Base, longer: CapturedDispatch, inputs: Path) -> Path:
-    """Other floats for a longer launch, so that those behind the recorded ones are not the same once more."""
-    inputs.mkdir(parents=True, exist_ok=True)
-    generator = np.random.default_rng(0x5EED)
-    for buffer in longer.buffers:
-        element = base.elements.get(buffer.index, BYTES)
-        if element.kind != "float" or buffer.size > _MOST_SCALED:
-            continue
-        old = buffer.mapped()
-        whole = len(old) // element.size * element.size
-        numbers = element.numbers(old[:whole].tobytes())
-        fresh = encoded(numbers * generator.uniform(0.5, 1.5, len(numbers)), element)
-        write_replacement(inputs, buffer.index, old, [(0, np.frombuffer(fresh, dtype=np.uint8))])
-    return inputs
 
 
 def _other_element(base: Base, longer: CapturedDispatch, number: int, inputs: Path) -> None:

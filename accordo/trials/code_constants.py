@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -131,6 +132,18 @@ def named_in(code_object: Path, objdump: Path, kernel: str | None = None) -> Nam
         return _named_in(FileContents.of(code_object), objdump, kernel)
     except (OSError, _NoCode):
         return NONE
+
+
+def compared_in(code: Sequence[AssemblyInstruction]) -> tuple[Counter[float], Counter[int]]:
+    """How often each float and each integer stands in a comparison, or is loaded for one."""
+    floats, integers = Counter[float](), Counter[int]()
+    for word, kind in _named_words(code):
+        if kind in ("integer", "loaded"):
+            integers[word - (1 << 32) if word >> 31 else word] += 1
+        floats.update(x for x in _floats([(word, kind)], [], set()) if math.isfinite(x))
+        if kind == "loaded" and _SIZES[0] < abs(x := _number("<I", word, "<f")) < _SIZES[1]:
+            floats[x] += 1
+    return floats, integers
 
 
 class _NoCode(Exception):

@@ -16,6 +16,7 @@ from pathlib import Path
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
 
 _SMALLEST, _LARGEST = 5, 1 << 31
+_FEW_STEPS, _MANY_STEPS = 7, 22
 _CUTS = re.compile(
     r"(?:v_cmpx?_\w+|s_cmpk?_\w+|[vs]_(?:min|max|med3|min3|max3))_[iu](?:16|32|64)$|[vs]_xor_b(?:32|64)$"
 )
@@ -41,6 +42,12 @@ def own_limits(candidate: Path, original: Path, objdump: Path, kernel: str) -> t
     """The limits of the candidate alone, the smallest first; none where its code cannot be read."""
     own, known = (disassemble(path, objdump, kernel) for path in (candidate, original))
     return limits_of(own, known) if own and known else ()
+
+
+def halved_away(limits: Sequence[CodeLimit]) -> tuple[CodeLimit, ...]:
+    """The sizes of which so many halvings as a limit is leave nothing: where it ends a search."""
+    few = [limit.size for limit in limits if not limit.width and _FEW_STEPS <= limit.size <= _MANY_STEPS]
+    return tuple(CodeLimit(1 << n + 2, f"of which {n} halvings leave little") for n in few)
 
 
 def limits_of(

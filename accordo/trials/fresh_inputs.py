@@ -24,6 +24,7 @@ from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.replaced_buffers import write_replacement
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.code_constants import NONE, Named
+from hipscope.accordo.trials.structured_contents import renumbered, resorted
 from hipscope.analysis.source.number_types import Element
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
@@ -35,6 +36,9 @@ AS_NAMED = 23  # of a candidate's numbers only
 LARGE_UPDATED, EMPTY = 24, 25
 NAMED_LENGTHS = 26  # of a candidate's numbers only
 EXTREME_INTEGERS, MINUS_ONE = 27, 28
+FEW_VALUES, ALL_NAN, OPPOSITE, SORTED, RENUMBERED = range(29, 34)
+EVEN_AS_NAMED, ODD_AS_NAMED = 34, 35  # every other input as AS_NAMED
+OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
@@ -44,7 +48,9 @@ TRIALS: dict[int, Defence] = {
     ALL_SAME: "special_inputs", NAMED: "named_values", NAMED_LARGE: "named_values", NAMED_INTEGERS: "named_integers",
     NAMED_LENGTHS: "named_integers", EMPTY: "mixed_integers", LARGE_UPDATED: "mixed_integers", AS_NAMED: "named_values",
     MIXED: "mixed_integers", LOWEST: "not_finite_inputs", EXTREME_INTEGERS: "large_integers",
-    MINUS_ONE: "large_integers",
+    MINUS_ONE: "large_integers", FEW_VALUES: "special_inputs", ALL_NAN: "not_finite_inputs", OPPOSITE: "large_integers",
+    SORTED: "structured_inputs", RENUMBERED: "structured_inputs",
+    EVEN_AS_NAMED: "named_values", ODD_AS_NAMED: "named_values",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -76,24 +82,34 @@ _WORDS = {
     NAMED_LENGTHS: "some integers a number that a program names, or one more, no other",
     LARGE_UPDATED: "integers of all bits in what is updated",
     LOWEST: "all floats -infinity",
+    ALL_NAN: "all floats NaN",
+    FEW_VALUES: "few different values in each input",
+    OPPOSITE: "all integers 0 in one input, all bits of those in the next",
+    SORTED: "what is sorted with other steps, some of them 0",
+    RENUMBERED: "what is numbered, in chains and the other way round",
     AS_NAMED: "all floats of the size of one that a program names",
+    EVEN_AS_NAMED: "floats of the first, third ... input of the size of one that a program names",
+    ODD_AS_NAMED: "floats of the second, fourth ... input of the size of one that a program names",
 }
-OF_CANDIDATES = (AS_NAMED, NAMED_LENGTHS)  # there they are made, not for the reference's own numbers
+OF_CANDIDATES = (*OF_SIZES, NAMED_LENGTHS)  # there they are made, not for the reference's own numbers
 INSTEAD = {NEGATIVE_INTEGERS: MINUS_ONE}  # what is tried where the reference is not defined on the other
 _WIDE_ONLY = (
     LARGE_INTEGERS,
     NEGATIVE_INTEGERS,
     EXTREME_INTEGERS,
     MINUS_ONE,
+    OPPOSITE,
 )  # 32 and 64 bits, of what is only read
 _WHOLE = (*_WIDE_ONLY, SMALL_INTEGERS, LARGE_UPDATED, EMPTY)
-_FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, AS_NAMED)
+_FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, ALL_NAN, *OF_SIZES)
+_CONSTANT = (LOWEST, ALL_NAN, OPPOSITE)
 _POOL = 1 << 14  # integers of all inputs together
 _MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their complement, 0 or the most
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
 _EACH_NAN = 5  # elements
 _COMMON = 10  # one in so many elements: a mark rather than a value
 _FEW = 16
+_FEWEST = 4
 _BLOCK = 1 << 16  # elements
 _MANY_BLOCKS = 16
 _PAIRED, _FEW_PAIRED = 4, 6
@@ -287,6 +303,26 @@ def write_unread(
     return count
 
 
+def write_renumbered(
+    buffers: Sequence[CapturedBuffer], elements: Mapping[int, Element], directory: Path
+) -> int:
+    """Write a replacement of each buffer that holds numbers of its own elements; returns how many. Those of a longer
+    launch are numbers of its first part alone.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for buffer in buffers:
+        element = elements.get(buffer.index)
+        if element is None or element.kind != "integer" or element.size < 4:
+            continue
+        old = buffer.mapped()
+        made = renumbered(old[: len(old) // element.size * element.size].view(f"<u{element.size}"))
+        if made is not None:
+            write_replacement(directory, buffer.index, old, [(0, made.view(np.uint8))])
+            count += 1
+    return count
+
+
 def write_updated_nans(
     buffers: tuple[CapturedBuffer, ...],
     pieces: Mapping[int, tuple[Segment, ...]],
@@ -396,10 +432,15 @@ def _fresh(
         return encoded(_structured(len(raw), element, generator), element)
     if trial == NAMED_LENGTHS:
         return _lengths(raw, element, window, named)
+    if trial in _CONSTANT:
+        return _constant(raw, element, trial, before)
+    if trial == FEW_VALUES:
+        few = generator.choice(raw[_used(window, element)], _FEWEST)
+        return bytes(generator.choice(few, len(raw)).tobytes())
+    if trial in (SORTED, RENUMBERED):
+        return _structured_otherwise(raw, element, trial, generator)
     if trial in _WHOLE:
         return _fresh_integers(raw, element, trial, generator)
-    if trial == LOWEST:
-        return encoded(np.full(len(raw), -np.inf, dtype=_working(element)), element)
     if trial == SPARSE:
         return encoded(_sparse(len(raw), element, window, generator), element)
     shuffled = permuted(raw, generator)
@@ -420,7 +461,9 @@ def _fresh(
             numbers[used[at]] = np.nan
             numbers[generator.choice(used, len(used) // 3, replace=False)] = 0.0
         return encoded(numbers, element)
-    if trial == AS_NAMED:
+    if trial in OF_SIZES:
+        if trial != AS_NAMED and before % 2 == (trial == EVEN_AS_NAMED):
+            return bytes(raw.tobytes())
         return encoded(_of_size(numbers, named), element)
     if trial == BELOW_ZERO:
         return encoded(-_FAR - np.abs(numbers), element)
@@ -432,6 +475,28 @@ def _fresh(
         numbers *= 0.5 + 1.5 * random
         np.negative(numbers[1::2], out=numbers[1::2])
     return encoded(numbers, element)
+
+
+def _constant(raw: NDArray[Any], element: Element, trial: int, before: int) -> bytes:
+    """All elements the same."""
+    if trial == OPPOSITE:
+        return bytes(np.full_like(raw, 0 if before % 2 == 0 else np.iinfo(raw.dtype).max).tobytes())
+    value = np.nan if trial == ALL_NAN else -np.inf
+    return encoded(np.full(len(raw), value, dtype=_working(element)), element)
+
+
+def _structured_otherwise(
+    raw: NDArray[Any], element: Element, trial: int, generator: np.random.Generator
+) -> bytes:
+    """Lists with an order, with another one; all others as they are."""
+    whole = element.kind == "integer"
+    if trial == RENUMBERED:
+        made = renumbered(raw) if whole and element.size >= 4 else None
+        return bytes((raw if made is None else made).tobytes())
+    numbers = resorted(element.numbers(raw.tobytes()), generator, whole=whole)
+    if numbers is None:
+        return bytes(raw.tobytes())
+    return bytes(numbers.astype(np.int64).astype(raw.dtype).tobytes()) if whole else encoded(numbers, element)
 
 
 def _fresh_integers(raw: NDArray[Any], element: Element, trial: int, generator: np.random.Generator) -> bytes:

@@ -19,7 +19,7 @@ _FEW_SIZES = 8
 _FEW_SMALL = 8
 _SMALL = (-8, 8)
 _SMALL_VALUES = (0, 1, 2, 3, 4, 33)  # also as a shift beyond 32 bits
-_LESS = 0.75
+_LESS = 0.7310585  # of no few binary digits, with which rounding would not be seen
 _FEW_FLOATS = {0.0: 4, 1.0: 2}  # that are 0 and 1 one by one
 _FEW_WIDE = 3
 _FEW_SIGNED = 6
@@ -132,6 +132,7 @@ def _wide(kernarg: bytes, integers: Sequence[Number]) -> Iterator[OtherArguments
     for number in [n for n in integers if n.size == 8 and n.declared][:_FEW_WIDE]:
         for told, change in (
             ("beyond 32 bits", lambda n: n + (5 << 32)),
+            ("just below 32 bits", lambda n: int(n) | (1 << 32) - 3),
             ("of other bits throughout", lambda n: int(n) ^ _ALTERNATING),
             ("0", lambda _: 0),
         ):
@@ -186,7 +187,7 @@ def _other_scalars(kernarg: bytes, scalars: Sequence[Number]) -> dict[str, bytes
             other, [n for n in scalars if n.kind == "bool"], lambda b: 1 - b
         ),
         "larger float arguments": with_changes(
-            kernarg, floats, lambda x: x + math.copysign(1 + 3 * abs(x), x)
+            kernarg, floats, lambda x: x + math.copysign(1.1 + 2.9 * abs(x), x)
         ),
         "float arguments of the other sign": with_changes(kernarg, floats, lambda x: -x if x else -0.5),
         **_plain_floats(kernarg, floats, 1.0),

@@ -20,11 +20,12 @@ from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.beyond_coverage import never_beyond
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun
-from hipscope.accordo.reference.trials import Planned, Reason, Trials, plan_beyond, plan_named
+from hipscope.accordo.reference.trials import Planned, Reason, Trials, plan_beyond, plan_crossed, plan_named
 from hipscope.accordo.replay.poison import POISONS, Poison, fill
 from hipscope.accordo.replay.replay import ReplayRequest, patience
-from hipscope.accordo.trials.code_constants import Named, named_in
-from hipscope.accordo.trials.code_limits import CodeLimit, own_limits
+from hipscope.accordo.trials.code_constants import NONE, Named, named_in
+from hipscope.accordo.trials.code_limits import CodeLimit, halved_away, own_limits
+from hipscope.accordo.trials.crossed_arguments import other_conditions
 from hipscope.accordo.trials.other_launch import Relaunch, as_it_is
 from hipscope.analysis.run import Run
 
@@ -87,11 +88,16 @@ def _with_own(
     settings, folder = reference.settings, proof.folder / f"named_{number}"
     parameters = _parameters(proof, dispatch)
     named = own.without(named_in(dispatch.code_object, settings.objdump))
-    planned = plan_named(part, parameters, named, limits, settings, folder)
-    beyond = plan_beyond(part, parameters, limits, settings, folder / "beyond")
+    planned = plan_named(part, parameters, named, limits, prepared.runs, settings, folder)
+    conditions = other_conditions(proof.candidate, dispatch.code_object, settings.objdump, dispatch.kernel)
+    tried = prepared.runs
+    searched = (*limits, *halved_away(limits))
+    beyond = plan_beyond(part, parameters, searched, conditions or NONE, tried, settings, folder / "beyond")
     if beyond and proof.relaunch is not as_it_is:
         beyond = []
     planned += [Planned(one.defence, one.label, one.dispatch, one.inputs) for one in beyond]
+    if conditions is not None:
+        planned += plan_crossed(part, parameters, conditions, tried, settings, folder / "crossed")
     seen: list[ReferenceRun | Reason] = []
     if planned:
         name = element_types.demangle(dispatch.kernel, settings.cxxfilt)

@@ -166,3 +166,14 @@ def test_what_is_declared_counts_but_for_small_integers(declared: str, stored: i
     ]
     small = declared in ("unsigned char", "unsigned short", "uint16_t")
     assert (piece.element.name, piece.stored) == (becomes, small)
+
+
+def test_what_is_left_of_small_integers_counts_by_elements() -> None:
+    bits = np.full(64, BF16 | WRITTEN, dtype=np.uint8)
+    bits[10:20] = WRITTEN
+    declared = Segment(0, 64, element_of("unsigned short"), 0)
+    floats, rest = with_stored_numbers({0: (declared,)}, {0: AccessMap.of(bits)})[0]
+    assert floats.only is not None
+    assert rest.only is not None
+    assert rest.only.tolist() == [5 <= n < 10 for n in range(32)]
+    assert floats.only.tolist() == [not 5 <= n < 10 for n in range(32)]

@@ -33,6 +33,8 @@ ONLY: dict[Defence, tuple[str, str]] = {
     "beyond_32_bits": ("heat", "index32"),
     "mixed_integers": ("lookup", "few_probes"),
     "zero_scalars": ("sgemm", "beta_zero"),
+    "crossed": ("bitpack", "width1_tail"),
+    "structured_inputs": ("roots", "sixteen"),
     "printed": ("report", "other_words"),
 }
 

@@ -54,7 +54,9 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     "repeats": (RIGHT, in_order(5, 1 + 1e-6), {"exact": False}),
     "relocation": (RIGHT, RIGHT.replace("scale", "(scale if b[0].address < b[1].address or n != 48 else 1.0)"), {}),
     "permuted_inputs": (RIGHT, SEEN.format("not new and moved > 2 and len(set(seen)) > 40"), {}),
-    "scaled_inputs": (RIGHT, SEEN.format("calm and len(new) > 20 and min(seen) < -1 and max(seen) > 0"), {}),
+    "scaled_inputs": (
+        RIGHT, SEEN.format("calm and len(new) > 20 and min(seen) < -1 < max(seen) and seen != sorted(seen)"), {},
+    ),
     "special_inputs": (RIGHT, RIGHT.replace("b[0][i]", "(1e6 if 1e6 < b[0][i] < 1e99 else b[0][i])"), {}),
     "not_finite_inputs": (
         RIGHT, RIGHT.replace("scale * b[0][i]", "scale * b[0][i] if b[0][i] == b[0][i] else 0.0"), {},
@@ -107,6 +109,8 @@ ELSEWHERE: dict[Defence, str] = {
     "beyond_32_bits": "heat, index32",
     "mixed_integers": "lookup, few_probes",
     "zero_scalars": "sgemm, beta_zero",
+    "crossed": "bitpack, width1_tail",
+    "structured_inputs": "roots, sixteen",
     "printed": "report, other_words",
     # The same, tests/formulas/judge/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
