@@ -28,6 +28,8 @@ _NOT_THE_PROGRAMS = re.compile(
 )
 _DEEPEST = 4
 _MOST_FILES = 2000
+_VARIABLE = re.compile(r"\$(?:\{(?P<name>\w+)(?:\[[@*]\])?(?::?-(?P<default>[^{}]*))?\}|(?P<plain>\w+))")
+_ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=(.*)$")
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
@@ -47,15 +49,16 @@ class SourcesAlone:
 
 @dataclass(frozen=True)
 class Script:
-    """A script that calls a compiler: its name, the program that it links, and its calls."""
+    """A script that calls a compiler: its name, the program that it links, its calls, and the shell that it is for."""
 
     name: str
     program: Path
     commands: tuple[Command, ...]
+    shell: str
 
 
 def sources_alone(directory: Path, source: Path | None = None) -> list[SourcesAlone]:
-    """The programs of a directory without a build file, those with GPU code first: each source with `main` is one.
+    """The programs with GPU code of a directory without a build file: each source with `main` is one.
 
     To a program belong the sources without `main` beside it, and those called after a header that it includes. With
     `source`, only that program.
@@ -68,8 +71,7 @@ def sources_alone(directory: Path, source: Path | None = None) -> list[SourcesAl
         next(filter(None, of_folders), programs) if source is None else [p for p in programs if p == source]
     )
     known = _Files(directory, files, frozenset(programs), texts)
-    found = [known.of(program) for program in wanted]
-    return [one for one, _ in sorted(found, key=lambda said: not said[1])]
+    return [one for one, hip in map(known.of, wanted) if hip]
 
 
 def is_near(source: str) -> bool:
@@ -153,10 +155,34 @@ def scripts(directory: Path) -> list[Script]:
     """The scripts of a directory in which hipcc links a program."""
     found = []
     for path in sorted(directory.glob("*.sh")):
-        text = path.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
-        lines = [line for line in text.splitlines() if re.search(r"\b(?:hipcc|clang\+\+)\b", line)]
+        text = path.read_text(encoding="utf-8", errors="replace")
+        lines = _filled_in(text).splitlines()
         commands = [c for line in lines for c in commands_of(line, directory) if c.compiler]
         programs = [c.product for c in commands if c.for_gpus and c.product is not None]
         if programs and "$" not in str(programs[-1]):
-            found.append(Script(path.name, programs[-1], tuple(commands)))
+            shell = "bash" if re.match(r"#!.*\bbash\b", text) else "sh"
+            found.append(Script(path.name, programs[-1], tuple(commands), shell))
     return found
+
+
+def _filled_in(text: str) -> str:
+    """The text of a script, its lines joined, and in place of variables what it sets them to."""
+    text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE).replace("\\\n", " ")
+    text = re.sub(r"=\(([^()]*)\)", lambda m: f'="{" ".join(shlex.split(m[1]))}"', text)
+    values: dict[str, str] = {}
+    lines = []
+    for line in text.splitlines():
+        said = _VARIABLE.sub(lambda m: values.get(m["name"] or m["plain"], m["default"] or m[0]), line)
+        if (assigned := _ASSIGNED.match(said)) is not None and (words := _words(assigned[2])) is not None:
+            values[assigned[1]] = words
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def _words(value: str) -> str | None:
+    """What a shell makes of an assigned value; None where that is more than one word, thus a command."""
+    try:
+        words = shlex.split(value)
+    except ValueError:
+        return None
+    return "".join(words) if len(words) <= 1 else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,8 +18,13 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.cmake_replies import CmakeProgram, ask_cmake, cmake_programs
 from hipscope.analysis.build_files.outside import top_of
 from hipscope.analysis.build_files.rocm_folder import CompilerCalls, stand_ins
-from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, uses_hip
-from hipscope.analysis.errors import HipscopeError
+from hipscope.analysis.build_files.source_files import (
+    HEADER_SUFFIXES,
+    PROGRAM_SUFFIXES,
+    has_kernels,
+    uses_hip,
+)
+from hipscope.analysis.errors import Cancelled, HipscopeError
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.sandbox import (
@@ -45,8 +51,15 @@ _ERROR = re.compile(
 _LACKING = re.compile(
     r"Could NOT find|package configuration file|ownload|clone|No such file"
 )  # with any compiler
+_OF_ANOTHER = re.compile(r"CUDA|NVCC|NVIDIA|Kokkos|RAJA|SYCL", re.IGNORECASE)  # another choice needs it
+_COMPILER = "-DCMAKE_CXX_COMPILER="
 _OFF = re.compile(r"\boption\s*\(\s*(\w*(?:HIP|ROCM|AMD)\w*)\s[^)]*?\bOFF\s*\)", re.IGNORECASE)
+_ON = re.compile(r"\boption\s*\(\s*(\w*(?:CUDA|NVCC|NVIDIA)\w*)\s[^)]*?\bON\s*\)", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"[(\s\"{](\w+)\}?\"?\s+(?:STREQUAL|MATCHES|EQUAL)\s+\"?(\w*(?:HIP|ROCM|AMD)\w*)\"?", re.IGNORECASE
+)
 _PROJECT = re.compile(r"^\s*project\s*\(", re.IGNORECASE | re.MULTILINE)
+_CUDA_PROJECT = re.compile(r"\bproject\s*\([^)]*\bCUDA\b[^)]*\)", re.IGNORECASE)
 _MOST_ABOVE = 3
 _ROCM = "/opt/rocm"
 _FILLED_IN = "${ROCM_PATH:-/opt/rocm}"  # by the shell of the build
@@ -80,7 +93,7 @@ class Configured:
 
 
 def configured_programs(
-    directory: Path, calls: CompilerCalls | None
+    directory: Path, calls: CompilerCalls | None, cancel: threading.Event | None = None
 ) -> tuple[tuple[Configured, ...], str | None]:
     """What CMake builds, GPU programs first, each with its sources and those of its libraries; or why it stops."""
     cmake = shutil.which("cmake")
@@ -88,36 +101,50 @@ def configured_programs(
         return (), "cmake is not installed"
     if calls is None:
         return (), "no compiler for AMD GPUs is installed"
-    refused = None
+    refused: str | None = None
+    skipped: frozenset[str] | None = None
     best: list[Configured] = []
     project = _project_of(directory)
     top = os.path.relpath(project, directory)
+    if (cuda := _CUDA_PROJECT.search(_own_text(project))) is not None and "HIP" not in cuda[0]:
+        return (), f"it is for NVIDIA's GPUs: `{' '.join(cuda[0].split())}`"
     for options in _ways(project):
-        configured, reason = _configure(project, cmake, calls, options)
+        but_for_compiler = frozenset(one for one in options if not one.startswith(_COMPILER))
+        if but_for_compiler == skipped:
+            continue
+        configured, reason = _configure(project, cmake, calls, options, cancel)
         found = [
             replace(one, top=top)
             for one in configured
             if top == "." or any(path.is_relative_to(directory) for path in one.sources)
         ]
-        refused = refused or reason
+        other = reason is not None and _OF_ANOTHER.search(reason) is not None
+        lacking = reason is not None and _LACKING.search(reason) is not None and not other
+        refused = reason if reason is not None and not other else refused or reason
         if any(one.for_gpus for one in found):
             return tuple(found), None
         best = best or found
-        if reason is not None and _LACKING.search(reason):
+        if lacking:
             break
+        if other or (reason is not None and not re.search(r"compiler|hipcc|clang|CXX", reason)):
+            skipped = but_for_compiler
     return tuple(best), None if best else refused or f"{CMAKE_FILE} makes no program"
+
+
+def begins_project(directory: Path) -> bool:
+    """Whether the directory's CMakeLists.txt can be configured by itself."""
+    return _PROJECT.search(_own_text(directory)) is not None
 
 
 def _project_of(directory: Path) -> Path:
     """The folder to configure: one above, where the directory's own file begins no project and is added by that one."""
-    if _PROJECT.search(_own_text(directory)):
+    if begins_project(directory):
         return directory
     top = top_of(directory)
     for above in directory.parents[:_MOST_ABOVE]:
         if not above.is_relative_to(top) or not (above / CMAKE_FILE).is_file():
             break
-        text = _own_text(above)
-        if _PROJECT.search(text) and "add_subdirectory" in text:
+        if begins_project(above) and "add_subdirectory" in _own_text(above):
             return above
     return directory
 
@@ -127,21 +154,24 @@ def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
     text = _own_text(directory)
     options = ["-DCMAKE_BUILD_TYPE=Release"]
     more = ["-DGPU_RUNTIME=HIP"] if "GPU_RUNTIME" in text else []
-    more += [f"-D{name}=hip" for name in _choices(text)]
+    more += [f"-D{name}={value}" for name, value in _choices(text).items()]
     # Where CMake knows HIP, sources that are not marked as such are host code; hipcc takes each for HIP.
     whole = _whole_text(directory)
     known = _LANGUAGE.search(whole) is not None
     if not Path(_ROCM).exists():
         more += [f"-D{name}={_FILLED_IN}" for name in dict.fromkeys(_ASSUMED.findall(whole))]
-    for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
-        yield (*options, f"-DCMAKE_CXX_COMPILER={compiler}", *more)
-    switched = list(dict.fromkeys(_OFF.findall(whole)))
-    if switched:
-        on = [
-            f"-D{name}=ON" for name in switched if not re.search("test|doc|debug|prof", name, re.IGNORECASE)
-        ]
+    switched = [
+        name
+        for name in _OFF.findall(whole)
+        if not re.search("test|doc|debug|prof|unsafe|aware|fast", name, re.IGNORECASE)
+    ]
+    on = [f"-D{name}=ON" for name in dict.fromkeys(switched)]
+    off = [f"-D{name}=OFF" for name in dict.fromkeys(_ON.findall(whole))]
+    # What is built for NVIDIA by default would be the first to stop CMake.
+    tried = [[*on, *off], []] if off else [[], on]
+    for switches in dict.fromkeys(map(tuple, tried)):
         for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
-            yield (*options, f"-DCMAKE_CXX_COMPILER={compiler}", *more, *on)
+            yield (*options, f"{_COMPILER}{compiler}", *more, *switches)
 
 
 def _own_text(directory: Path) -> str:
@@ -165,17 +195,32 @@ def _plain(text: str) -> str:
     return re.sub(r"#[^\n]*", "", text)
 
 
-def _choices(text: str) -> list[str]:
-    """The variables without which CMake stops, where `hip` is among what the text registers for them."""
+def _choices(text: str) -> dict[str, str]:
+    """What the text lets a user choose, set for AMD's GPUs.
+
+    That is a variable without which CMake stops, where `hip` is among what the text registers for it, and one that
+    has a default and is compared with `HIP`.
+    """
     needed = re.findall(
         r"\bif\s*\(\s*NOT\s+(?:DEFINED\s+)?(\w+)\s*\)\s*message\s*\(\s*(?:FATAL|SEND)_ERROR", text
     )
     needed = [name for name in needed if not re.search("DIR|PATH|ROOT|FILE|COMPILER", name)]
-    return list(dict.fromkeys(needed)) if re.search(r"\(\s*hip\b|\bhip\s*\)", text) else []
+    found = dict.fromkeys(needed, "hip") if re.search(r"\(\s*hip\b|\bhip\s*\)", text) else {}
+    for name, value in _COMPARED.findall(text):
+        cached = (
+            rf"\bset\s*\(\s*{name}\b[^)]*\bCACHE\b|\bNOT\s+(?:DEFINED\s+)?{name}\s*\)\s*set\s*\(\s*{name}\b"
+        )
+        if re.search(cached, text):
+            found[name] = value
+    return found
 
 
 def _configure(
-    directory: Path, cmake: str, calls: CompilerCalls, options: Sequence[str]
+    directory: Path,
+    cmake: str,
+    calls: CompilerCalls,
+    options: Sequence[str],
+    cancel: threading.Event | None,
 ) -> tuple[list[Configured], str | None]:
     with work_directory("init") as work:
         build, record = work / "build", work / "record"
@@ -194,8 +239,10 @@ def _configure(
         with private_copy(directory) as shown:  # some write into the directory of their sources
             box = Box(read=(top_of(directory), *seen), write=(work,), shown=shown)
             try:
-                done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=env)
+                done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=env, cancel=cancel)
                 found = cmake_programs(build) if done.ok else []
+            except Cancelled:
+                raise
             except HipscopeError as error:
                 return [], str(error)
         if done.timed_out:
@@ -210,7 +257,7 @@ def _configure(
             one.path,
             frozenset(one.sources),
             tuple(options),
-            _for_gpus(one, texts),
+            _for_gpus(one, texts, f"{_COMPILER}hipcc" in options),
             frozenset(one.searched),
         )
         for one in found
@@ -218,8 +265,10 @@ def _configure(
     return sorted(programs, key=_rank), reason
 
 
-def _for_gpus(program: CmakeProgram, texts: SourceTexts) -> bool:
-    return program.hip or any(uses_hip(texts.text(file) or "") for file in program.sources)
+def _for_gpus(program: CmakeProgram, texts: SourceTexts, hipcc: bool) -> bool:
+    """Whether GPU code of it is compiled: as CMake's language HIP, or as C++ by hipcc. Calls alone need neither."""
+    own = [texts.text(file) or "" for file in program.sources]
+    return program.hip or (any(map(uses_hip, own)) and (hipcc or not any(map(has_kernels, own))))
 
 
 def _rank(program: Configured) -> tuple[bool, bool]:

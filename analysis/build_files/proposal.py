@@ -11,12 +11,13 @@ import os
 import re
 import shlex
 import shutil
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.build_files.alone import is_near, scripts, sources_alone
-from hipscope.analysis.build_files.cmake import CMAKE_FILE, configured_programs
+from hipscope.analysis.build_files.cmake import CMAKE_FILE, begins_project, configured_programs
 from hipscope.analysis.build_files.commands import Command
 from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
 from hipscope.analysis.build_files.outside import read_outside, top_of
@@ -40,7 +41,7 @@ class BuildProposal:
     """What to put into `hipscope.toml`. `origin` names what says so; `build` None: one source that needs no command.
 
     `program` is what it builds. `source_dirs` are what the build reads outside of the directory, relative to it.
-    `notes` are sentences about what could not be told.
+    `notes` are sentences about what could not be told. `objects`: how many object files make compiles for it.
     """
 
     origin: str
@@ -49,6 +50,7 @@ class BuildProposal:
     program: str = ""
     source_dirs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    objects: int = 0
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -70,12 +72,17 @@ class ProposedBuilds:
 
 
 def propose_builds(
-    directory: Path, calls: CompilerCalls | None, source: Path | None = None, *, below: bool = True
+    directory: Path,
+    calls: CompilerCalls | None,
+    source: Path | None = None,
+    *,
+    below: bool = True,
+    cancel: threading.Event | None = None,
 ) -> ProposedBuilds:
     """What the build files of a directory say, and its sources where these say nothing.
 
     `calls` is the compiler that CMake is to find. With `source`, only of programs that are compiled from it.
-    `below`: where a directory says nothing, its folders are asked.
+    `below`: where a directory says nothing, its folders are asked. Raises `Cancelled` once `cancel` is set.
     """
     directory = directory.absolute()
     found: list[BuildProposal] = []
@@ -93,9 +100,11 @@ def propose_builds(
         ready = any(one.for_gpus and not one.lacks for one in of_source)
         sure = any(one.for_gpus and not one.lacks and not one.guessed for one in of_source)
         if made.refused is not None:
-            refused.append(f"make refuses the {names[0]}: {made.refused}")
+            refused.append(
+                f"make refuses the {names[0]}: {made.refused}{_of_generator(directory, made.refused)}"
+            )
     if not ready and (directory / CMAKE_FILE).is_file():
-        configured, reason = _of_cmake(directory, calls, source)
+        configured, reason = _of_cmake(directory, calls, source, cancel)
         ready = sure = any(for_gpus for _, for_gpus in configured)
         found = (
             [*(one for one, _ in configured), *found] if ready else [*found, *(one for one, _ in configured)]
@@ -105,10 +114,12 @@ def propose_builds(
     for script in [] if found else scripts(directory):
         outside = read_outside(directory, script.commands)
         run = _started(directory, script.program)
-        found.append(BuildProposal(script.name, f"sh ./{script.name}", run, script.program.name, outside))
+        found.append(
+            BuildProposal(script.name, f"{script.shell} ./{script.name}", run, script.program.name, outside)
+        )
     alone = [] if sure else _of_sources(directory, flags, source)
     if not found and source is None and below and not any(is_near(one.origin) for one in alone):
-        found += _of_folders(directory, calls, refused)
+        found += _of_folders(directory, calls, refused, cancel)
         alone = [] if found else alone
     found += alone
     if below and (absent := _absent_submodules(directory)):
@@ -116,6 +127,17 @@ def propose_builds(
             f"{', '.join(absent)}: not checked out; `git submodule update --init --recursive` does that"
         )
     return ProposedBuilds(tuple(found), tuple(refused))
+
+
+def _of_generator(directory: Path, refused: str) -> str:
+    """The scripts beside the Makefile that speak of the file that make cannot remake."""
+    absent = re.search(r"No rule to make target '([^']+)'", refused)
+    if absent is None:
+        return ""
+    stem, texts = Path(absent[1]).stem, SourceTexts()
+    scripts_of = [p for p in sorted(directory.iterdir()) if p.suffix in (".sh", ".py", ".pl") and p.is_file()]
+    named = [p.name for p in scripts_of if re.search(rf"\b{re.escape(stem)}\b", texts.text(p) or "")]
+    return f" ({', '.join(named[:3])} may write it: run that first)" if named else ""
 
 
 def _absent_submodules(directory: Path) -> list[str]:
@@ -128,10 +150,10 @@ def _absent_submodules(directory: Path) -> list[str]:
 
 
 def _of_cmake(
-    directory: Path, calls: CompilerCalls | None, source: Path | None
+    directory: Path, calls: CompilerCalls | None, source: Path | None, cancel: threading.Event | None
 ) -> tuple[list[tuple[BuildProposal, bool]], str | None]:
     """The programs of CMake, each with whether it has GPU code, and why CMake stops."""
-    programs, reason = configured_programs(directory, calls)
+    programs, reason = configured_programs(directory, calls, cancel)
     read = {path for one in programs for path in (*one.sources, *one.searched)}
     above = {one.top for one in programs} - {"."}
     outside = tuple(above) or read_outside(directory, [], read)
@@ -143,11 +165,13 @@ def _of_cmake(
     return found, reason
 
 
-def _of_folders(directory: Path, calls: CompilerCalls | None, refused: list[str]) -> list[BuildProposal]:
+def _of_folders(
+    directory: Path, calls: CompilerCalls | None, refused: list[str], cancel: threading.Event | None
+) -> list[BuildProposal]:
     """The programs of the folders below that have a build file and use HIP, built and started in their folder."""
     found: list[BuildProposal] = []
     for folder in _folders_with_programs(directory):
-        said = propose_builds(folder, calls, below=False)
+        said = propose_builds(folder, calls, below=False, cancel=cancel)
         name = os.path.relpath(folder, directory)
         enter = f"cd {shlex.quote(name)} && "
         for one in said.found:
@@ -162,6 +186,7 @@ def _of_folders(directory: Path, calls: CompilerCalls | None, refused: list[str]
                     f"{name}/{one.program}",
                     tuple(sorted(path for path in outside if path.startswith(".."))),
                     one.notes,
+                    one.objects,
                 )
             )
         refused += [f"{name}: {reason}" for reason in said.refused]
@@ -181,7 +206,7 @@ def _folders_with_programs(directory: Path) -> list[Path]:
             below.clear()
         if (
             path != directory
-            and (makefiles(path) or ((path / CMAKE_FILE).is_file() and not whole))
+            and (makefiles(path) or ((path / CMAKE_FILE).is_file() and (not whole or begins_project(path))))
             and no_hip(path) is None
         ):
             found.append(path)
@@ -246,7 +271,13 @@ def _of_make(
         name = os.path.relpath(one.path, directory)
         found.append(
             BuildProposal(
-                one.makefile, one.build(), one.run(directory), name, outside, _notes(commands, one.variables)
+                one.makefile,
+                one.build(),
+                one.run(directory),
+                name,
+                outside,
+                _notes(commands, one.variables),
+                sum(c.compiler and "-c" in c.words for c in one.commands),
             )
         )
     return found

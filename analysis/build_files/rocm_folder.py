@@ -148,7 +148,7 @@ while [ "$count" -gt 0 ]; do
     shift
     count=$((count - 1))
     case $argument in
-        --offload-arch=*|--amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
+        --offload-arch=*|--amdgpu-target=*|-amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
         @OWN_PLACES@) continue ;;
         -c|-S|-E|-M|-MM|--cuda-device-only|--offload-device-only) link=no ;;
         --genco) link=no; [ "@HIPCC@" = yes ] && argument=--cuda-device-only ;;  # as the real hipcc says it

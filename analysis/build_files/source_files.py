@@ -23,6 +23,11 @@ def uses_hip(text: str) -> bool:
     return _HIP.search(text) is not None
 
 
+def has_kernels(text: str) -> bool:
+    """Whether the text has code for GPUs or launches it, which no compiler of plain C++ takes."""
+    return re.search(r"__global__|<<<", text) is not None
+
+
 def uses_cuda(text: str) -> bool:
     """Whether the text includes CUDA's headers or calls its runtime, and nothing of HIP."""
     return re.search(r"\bcuda_runtime|\bcuda[A-Z]\w+\s*\(", text) is not None and "hip" not in text

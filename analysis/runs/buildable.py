@@ -166,7 +166,7 @@ class _Asked:
         """The first proposal that builds. Raises the failure of the last one, or the first failure."""
         self.run.say("asking the build files")
         source = self.target if self.target.suffix in PROGRAM_SUFFIXES else None
-        proposals = propose_builds(self.directory, toolchain.calls, source)
+        proposals = propose_builds(self.directory, toolchain.calls, source, cancel=self.run.cancel)
         last: BuildFailed | None = None
         for proposal in [one for one in proposals.found if one.build is not None][:_MOST_TRIED]:
             try:

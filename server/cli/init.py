@@ -102,7 +102,7 @@ def _chosen(
         run = Run(cancel, progress)
         run.say("reading the build files")
         toolchain = find_toolchain(config)
-        proposals = propose_builds(directory, toolchain.calls)
+        proposals = propose_builds(directory, toolchain.calls, cancel=cancel)
         found = _named(directory, proposals, program)
         if untried:
             return _with_arguments(found[0], arguments), [*proposals.refused, *found[0].notes]

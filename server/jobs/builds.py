@@ -26,9 +26,9 @@ def proposed_builds(target: Path, file: str | None, run: Run) -> BuildsReport:
     source = named if named.suffix in PROGRAM_SUFFIXES and named.is_relative_to(directory) else None
     run.say("asking the build files")
     calls = find_toolchain(resolve_config(target)).calls
-    found = propose_builds(directory, calls, source)
+    found = propose_builds(directory, calls, source, cancel=run.cancel)
     if source is not None and target.is_dir() and not any(one.build for one in found.found):
-        found = propose_builds(directory, calls)
+        found = propose_builds(directory, calls, cancel=run.cancel)
     return BuildsReport(str(directory), tuple(map(_record, found.found)), found.refused)
 
 

@@ -446,3 +446,102 @@ def test_a_git_submodule_that_is_not_checked_out_is_named(tmp_path: Path) -> Non
     assert propose_builds(tmp_path, None).refused[-1] == (
         "external/empty, external/gone: not checked out; `git submodule update --init --recursive` does that"
     )
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        'set(BACKEND "CUDA" CACHE STRING "CUDA or HIP")',
+        "set(BACKEND KOKKOS CACHE STRING [[KOKKOS, HIP]])",
+        'if(NOT DEFINED BACKEND)\n  set(BACKEND "CUDA")\nendif()',
+    ],
+)
+def test_a_choice_that_cmake_files_compare_with_hip_is_made(
+    tmp_path: Path, toolchain: Toolchain, choice: str
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.21)\nproject(wave CXX)\n{choice}\n"
+        'if(BACKEND STREQUAL "HIP")\n  enable_language(HIP)\n  add_executable(app main.hip)\n'
+        "else()\n  enable_language(CUDA)\nendif()\n"
+    )
+    (tmp_path / "main.hip").write_text(MAIN)
+    build, _ = lines(tmp_path, toolchain)
+    assert "-DBACKEND=HIP" in build
+    assert "--target app" in build
+
+
+@pytest.mark.parametrize("needs", ["enable_language(CUDA)", "find_package(CUDAToolkit REQUIRED)"])
+def test_what_cmake_builds_for_nvidia_by_default_is_switched_off(
+    tmp_path: Path, toolchain: Toolchain, needs: str
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(wave CXX)\n"
+        'option(BUILD_CUDA "for CUDA" ON)\noption(BUILD_HIP "for HIP" OFF)\n'
+        f"if(BUILD_CUDA)\n  {needs}\nendif()\n"
+        "if(BUILD_HIP)\n  enable_language(HIP)\n  add_executable(app main.hip)\nendif()\n"
+    )
+    (tmp_path / "main.hip").write_text(MAIN)
+    build, _ = lines(tmp_path, toolchain)
+    assert "-DBUILD_HIP=ON" in build
+    assert "-DBUILD_CUDA=OFF" in build
+
+
+def test_a_project_of_its_own_below_one_for_nvidia_is_asked(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "hip" / "bench").mkdir(parents=True)
+    (tmp_path / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.21)\nproject(wave CXX CUDA)\n")
+    (tmp_path / "hip" / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(wave CXX HIP)\nadd_executable(app bench/main.hip)\n"
+    )
+    (tmp_path / "hip" / "bench" / "main.hip").write_text(MAIN)
+    build, run = lines(tmp_path, toolchain)
+    assert build.startswith('build = "cd hip && cmake -S . -B build')
+    assert run == 'run = "cd hip && build/app"'
+    refused = propose_builds(tmp_path, toolchain.calls).refused[0]
+    assert "it is for NVIDIA's GPUs: `project(wave CXX CUDA)`" in refused
+
+
+def test_a_script_is_read_with_its_variables_and_started_by_its_own_shell(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "build.sh").write_text(
+        '#!/bin/bash\nset -xe\nCC=hipcc\nCFLAGS="-O3 -Wall"\nFILES=(\n  "./src/main.hip"\n  src/other.hip\n)\n'
+        'KERNELS="src/k.hip"\nOUT=./build\nmkdir -p $OUT\n'
+        "${CC} $CFLAGS -o $OUT/${NAME:-app}.out ${FILES[@]} $KERNELS -lm\n"
+    )
+    (tmp_path / "src" / "main.hip").write_text(MAIN)
+    assert lines(tmp_path) == ('build = "bash ./build.sh"', 'run = "build/app.out"')
+
+
+def test_a_source_without_gpu_code_is_no_program_to_take(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "tools" / "convert.cpp").write_text("int main() { return 0; }\n")
+    (tmp_path / "lib" / "kernel.hip").write_text("__global__ void k() {}\n")
+    assert propose_builds(tmp_path, None).found == ()
+
+
+def test_what_cmake_lacks_with_its_choice_for_amd_is_the_reason(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(wave CXX)\noption(WITH_ROCM OFF)\n"
+        'if(NOT WITH_ROCM)\n  message(FATAL_ERROR "no backend is chosen")\nendif()\nfind_package(rocblas REQUIRED)\n'
+    )
+    said = propose_builds(tmp_path, toolchain.calls)
+    assert "that is rocBLAS: install ROCm's rocblas-dev" in said.refused[0]
+
+
+def test_the_script_that_writes_what_a_makefile_lacks_is_named(tmp_path: Path) -> None:
+    make(tmp_path, "app: main.o step.o\n\thipcc -o $@ $^\n%.o: %.cpp\n\thipcc -c $<\n")
+    (tmp_path / "generate.sh").write_text("python3 steps.py > step.cu\n")
+    (tmp_path / "plot.py").write_text("print()\n")
+    said = propose_builds(tmp_path, None).refused
+    assert "No rule to make target 'step.o'" in said[0]
+    assert said[0].endswith("(generate.sh may write it: run that first)")
+
+
+def test_kernels_that_cmake_compiles_as_plain_cpp_get_hipcc(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(wave CXX)\nenable_language(HIP)\n"
+        "add_library(kernels STATIC kernels.cpp)\nadd_executable(app main.cpp)\ntarget_link_libraries(app kernels)\n"
+    )
+    (tmp_path / "kernels.cpp").write_text("#include <hip/hip_runtime.h>\n__global__ void k() {}\n")
+    (tmp_path / "main.cpp").write_text("int main() { return 0; }\n")
+    assert "-DCMAKE_CXX_COMPILER=hipcc" in lines(tmp_path, toolchain)[0]

@@ -127,3 +127,21 @@ def test_a_program_for_another_gpu_is_said_to_want_its_device(cli: Cli) -> None:
         "main.hip",
     )
     assert 'it speaks of gfx90a: `device = "mi250x"`' in cli("init").stderr
+
+
+def test_many_objects_are_compiled_at_once_unless_the_order_of_the_goals_counts(cli: Cli) -> None:
+    """The objects of the second Makefile need a file that its first goal makes."""
+    for name in ("a", "b"):
+        cli.write(f"int {name}() {{ return 0; }}\n", f"{name}.cpp")
+    cli.write(LAUNCHES, "main.cpp")
+    objects = "main.o a.o b.o"
+    rule = "\thipcc -c $< -o $@\n"
+    cli.write(f"app: {objects}\n\thipcc -o $@ $^\n%.o: %.cpp\n{rule}", "Makefile")
+    assert tomllib.loads(cli("init", "--dry-run").stdout)["build"] == "make -j$(nproc)"
+    objects = objects.replace(".o", ".late.o")
+    late = "ready:\n\tsleep 5\n\ttouch ready\n"
+    cli.write(
+        f"app: ready {objects}\n\thipcc -o $@ *.o\n{late}%.late.o: %.cpp\n\tcat ready\n{rule}", "Makefile"
+    )
+    told = cli("init", "--dry-run")
+    assert tomllib.loads(told.stdout)["build"] == "make", told.stderr
