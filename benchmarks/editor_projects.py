@@ -2,9 +2,9 @@
 
     python benchmarks/editor_projects.py [--seconds 170] [--clicks 2] FOLDER...
 
-Takes folders of programs. A client with VS Code's capabilities (tests/clients) opens the source with `main` and saves it;
-each question gets its first button. Prints a row per program: clicks, seconds, kernels with marks, and what was shown last.
-Settings are written into the folders: give it copies.
+Takes folders of programs. A client with VS Code's capabilities (tests/clients) opens the source with `main` and saves
+it; each question gets its first button. Prints a row per program: clicks, seconds, kernels with marks, and what was
+shown last. Settings are written into the folders: give it copies.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ async def row(folder: Path, file: Path, seconds: float, most: int) -> str:
 
     @client.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)  # type: ignore[untyped-decorator]
     def question(params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
-        first = (params.actions or [None])[0]
+        first = params.actions[0] if params.actions else None
         client.questions.append(params.message)
         if first is None or len(clicked) == most or first.title.startswith(LEADS_NOWHERE):
             return None
@@ -144,9 +144,8 @@ async def row(folder: Path, file: Path, seconds: float, most: int) -> str:
             await asyncio.sleep(0.5)
             quiet = quiet + 0.5 if states and states[-1] in ("idle", "error") else 0.0
         took = time.monotonic() - begun
-        kernels = lsp_editor.as_dict(await client.protocol.send_request_async("hipscope/kernels", {}))[
-            "kernels"
-        ]  # type: ignore[no-untyped-call]
+        answer = await client.protocol.send_request_async("hipscope/kernels", {})  # type: ignore[no-untyped-call]
+        kernels = lsp_editor.as_dict(answer)["kernels"]
         await asyncio.wait_for(client.shutdown_session(), 20)
         await client.stop()  # type: ignore[no-untyped-call]
     last = " / ".join(m.replace("\n", " ")[:260] for m in client.told[-2:])

@@ -24,8 +24,8 @@ class OptimizeOptions:
 
     `yes_send` says that the user agrees to send this project's kernels to the configured language model. `rounds` is
     how often the file is rewritten at most, each time on the text that the last rewrite left and where most is expected
-    to be saved; None: as often as pays with recipes and modelled times, else once: a model goes on by itself, within its
-    budget, and a measured interval is of one rewrite.
+    to be saved; None: as often as pays with recipes and modelled times, else once. A model goes on by itself, within
+    its budget, and a measured interval is of one rewrite.
     `stored_keys` are the keys for models that an editor keeps, by address; no text form of the options shows them.
     `end` ends the search with what there is by then; without, it ends when all was tried.
     `passed_over` are titles of rewrites that were proposed before and that another one is wanted than.

@@ -22,7 +22,7 @@ def test_the_run_goal_of_a_makefile_names_arguments_and_the_settings_say_the_sam
     (tmp_path / "Makefile").write_text(MAKEFILE)
     source = tmp_path / "main.cpp"
     source.write_text("#include <hip/hip_runtime.h>\nint main() { return 0; }\n")
-    found = proposed_builds(source, Run())
+    found = proposed_builds(source, None, Run())
     assert [(one.origin, one.build, one.run, one.arguments) for one in found.builds] == [
         ("Makefile", "make", "./main -s 512", ("-s", "512"))
     ]

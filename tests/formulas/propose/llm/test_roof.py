@@ -26,7 +26,7 @@ def moving(given: ModuleType, megabytes: float, share: float, held: float) -> Su
     requests = {"TCC_EA0_RDREQ_sum": moved / 64, "TCC_EA0_WRREQ_sum": 0.0}
     kernel = kernel.model_copy(update={"counters": requests})
     launch = LaunchFact((1024, 32, 1), (32, 32, 1), 0, {}, {"in": int(held * 1e6)})
-    subject = given.subject()
+    subject: Subject = given.subject()
     return replace(subject, kernel=kernel, facts=LaunchFacts((launch,), static_lds=4096))
 
 
