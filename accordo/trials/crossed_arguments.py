@@ -27,7 +27,7 @@ _ALTERNATING = 0x5555_5555_5555_5555
 
 
 @dataclass(frozen=True)
-class Row:
+class CrossedLaunch:
     """One launch: its arguments in words, its kernarg segment, and whether its inputs are finite."""
 
     label: str
@@ -55,7 +55,7 @@ def _branches(code: Sequence[AssemblyInstruction]) -> Counter[str]:
 
 def crossed_arguments(
     dispatch: CapturedDispatch, types: Sequence[str], conditions: Named, wide: Sequence[str] = ()
-) -> list[Row]:
+) -> list[CrossedLaunch]:
     """The launches. `wide` are the labels of 64-bit arguments that may have any bits."""
     kernarg = dispatch.kernarg()
     numbers = [n for n in numbers_of(dispatch, types) if n.declared][:_FEW_NUMBERS]
@@ -72,7 +72,7 @@ def crossed_arguments(
         label = ", ".join(
             [*told, "inputs of many kinds" if finite else "inputs of many kinds, some not finite"]
         )
-        found.append(Row(label, bytes(changed), finite))
+        found.append(CrossedLaunch(label, bytes(changed), finite))
     return found
 
 
