@@ -134,8 +134,11 @@ def _of_kernel(rows: pandas.DataFrame) -> Importance:
 
     names = [name for name in rows.columns if _may_explain(str(name))]
     known = rows[["launch_ns", *names]].astype(float)
-    counted = known[[name for name in names if name not in _OF_THE_CODE]].notna().any(axis=1)
-    known = known[(known["launch_ns"] > 0) & counted].drop_duplicates()
+    counters = [name for name in names if name not in _OF_THE_CODE]
+    known = known[known["launch_ns"] > 0]
+    if counters:
+        known = known[known[counters].notna().any(axis=1)]
+    known = known.drop_duplicates()
     known = known.loc[:, known.notna().all() & (known.nunique() > 1) | (known.columns == "launch_ns")]
     known = known.drop_duplicates()
     runs = len(known)

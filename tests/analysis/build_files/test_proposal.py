@@ -127,8 +127,8 @@ def test_one_source_needs_no_command_and_of_two_programs_each_has_one(tmp_path: 
     (tmp_path / "b.cpp").write_text("int main() {}\n")
     (tmp_path / "c.cpp").write_text(MAIN)
     found = propose_builds(tmp_path, None).found
-    assert [one.build for one in found] == [f"hipcc -O3 {n}.cpp -o {n}" for n in "acb"], (
-        "those with HIP first"
+    assert [one.build for one in found] == [f"hipcc -O3 {n}.cpp -o {n}" for n in "ac"], (
+        "a source without HIP is no program of the GPU"
     )
 
 

@@ -45,7 +45,7 @@ def test_a_source_that_does_not_build_alone_is_built_as_the_makefile_says(
     assert "`make`" in said[0]
     assert sorted(path.name for path in folder.iterdir()) == ["Makefile", "main.cpp", "other.cpp"]
 
-    def asked(*_: object) -> None:
+    def asked(*_: object, **__: object) -> None:
         raise AssertionError("the build files were asked again")
 
     monkeypatch.setattr(buildable, "propose_builds", asked)

@@ -43,7 +43,7 @@ def test_no_launch_may_be_faster(times: tuple[float, ...], *, covered: bool) -> 
 
 
 def test_no_more_is_proved_than_the_program_can_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench: Any = SimpleNamespace(lost_gains=LostGains())
+    bench: Any = SimpleNamespace(lost_gains=LostGains(), passed_over=frozenset())
     proved: list[str] = []
 
     def prove(_bench: Any, quick: Judgement, *_: Any) -> Judgement:

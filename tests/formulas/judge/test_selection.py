@@ -40,7 +40,9 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 def bench(pool: ThreadPoolExecutor) -> Any:
     """A bench whose reference is ready at once."""
     reference = OnDemand(pool, lambda: None)
-    return SimpleNamespace(ahead=SimpleNamespace(reference=reference), seconds_to_verify=300.0)
+    return SimpleNamespace(
+        ahead=SimpleNamespace(reference=reference), seconds_to_verify=300.0, passed_over=frozenset()
+    )
 
 
 def admitted(text: bytes, *, exact: bool = True) -> Any:
