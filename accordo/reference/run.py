@@ -43,7 +43,7 @@ class ReferenceRun:
     asked), by (buffer, start of the piece); `stored_sizes` those of pieces that no declaration knows. `same_bits` says
     that two orders of the waves left the same bits, and not by atomics on floats; `same_words` that they printed the
     same. `unspecified` are bytes that hold
-    what nothing wrote; they are not compared.
+    what nothing wrote; they are not compared. `crossed`: several arguments and the inputs differ at once.
     """
 
     label: str
@@ -58,6 +58,7 @@ class ReferenceRun:
     unspecified: Unspecified = field(default_factory=dict)
     stored_sizes: dict[tuple[int, Segment], Sizes] = field(default_factory=dict)
     same_words: bool = True
+    crossed: bool = False
 
     def compared(self, result: Replay, buffer: CapturedBuffer) -> bytes:
         """What a run on this launch left in a buffer, with zeros for what is not compared."""

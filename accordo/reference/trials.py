@@ -263,16 +263,15 @@ def plan_crossed(
     launch, elements = part.dispatch, _elements(part)
     labels = {run.label for run in tried}
     args = [label.removesuffix(_ANY_BITS) for label in labels if label.endswith(_ANY_BITS)]
+    wide = _any_integers(labels)
+    inputs = [
+        write_mixed(launch.buffers, elements, work / f"inputs_{draw}", conditions, wide=wide, draw=draw)
+        for draw in (0, 1)
+    ]
     found = []
     for number, row in enumerate(crossed_arguments(launch, parameters, conditions, args)):
-        if not row.finite and "not_finite_inputs" in settings.skipped:
-            continue
-        inputs = work / ("finite" if row.finite else "any")
-        if not inputs.exists():
-            wide = _any_integers(labels)
-            write_mixed(launch.buffers, elements, inputs, conditions, wide=wide, finite=row.finite)
         changed = write_dispatch(launch, work / f"{number}", row.kernarg, {})
-        found.append(Planned("crossed", row.label, changed, inputs))
+        found.append(Planned("crossed", row.label, changed, inputs[row.draw]))
     return found
 
 
@@ -306,8 +305,7 @@ def plan_beyond(
     wide = _any_integers({run.label for run in tried})
     elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or e.size in wide}
     shared = same if count else None
-    finite = "not_finite_inputs" in settings.skipped
-    base = Base(launch, parameters, part.result.instructions, shared, elements, conditions, wide, finite)
+    base = Base(launch, parameters, part.result.instructions, shared, elements, conditions, wide)
     return beyond_limits(base, limits, work)
 
 
@@ -472,6 +470,7 @@ class Trials:
             spread,
             same,
             same_words=result.printed == other.printed,
+            crossed=trial.defence == "crossed",
             unspecified=unspecified,
         )
 

@@ -58,7 +58,7 @@ class Base:
 
     `same` holds its inputs with all elements of each the same; None where there are none. `elements` are those of
     each buffer whose contents may change, `named` what only one of the codes compares with, `wide` the sizes of
-    integers that may have any value, `finite` that no float may be NaN or infinite.
+    integers that may have any value.
     """
 
     dispatch: CapturedDispatch
@@ -68,7 +68,6 @@ class Base:
     elements: Mapping[int, Element] = field(default_factory=dict)
     named: Named = NONE
     wide: frozenset[int] = frozenset()
-    finite: bool = False
 
 
 def beyond_limits(base: Base, limits: Sequence[CodeLimit], folder: Path) -> list[Beyond]:
@@ -126,9 +125,7 @@ def _with_value(
         told,
         made,
         limit,
-        write_mixed(
-            made.buffers, base.elements, folder / "mixed", base.named, wide=base.wide, finite=base.finite
-        ),
+        write_mixed(made.buffers, base.elements, folder / "mixed", base.named, wide=base.wide),
     )
     if value == limit.size or base.same is None:
         return

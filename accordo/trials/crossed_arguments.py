@@ -28,11 +28,11 @@ _ALTERNATING = 0x5555_5555_5555_5555
 
 @dataclass(frozen=True)
 class CrossedLaunch:
-    """One launch: its arguments in words, its kernarg segment, and whether its inputs are finite."""
+    """One launch: its arguments in words, its kernarg segment, and which of two draws its inputs are."""
 
     label: str
     kernarg: bytes
-    finite: bool
+    draw: int
 
 
 def other_conditions(candidate: Path, original: Path, objdump: Path, kernel: str) -> Named | None:
@@ -64,15 +64,12 @@ def crossed_arguments(
     for row in _rows([*map(len, values), 2]):
         changed = bytearray(kernarg)
         told = []
-        for number, listed, at in zip(numbers, values, row, strict=False):
+        for number, listed, at in zip(numbers, values, row[:-1], strict=True):
             if at:
                 changed[number.offset : number.offset + number.size] = number.encoded(listed[at])
                 told.append(f"{number.label} {listed[at]:g}")
-        finite = row[-1] == 0
-        label = ", ".join(
-            [*told, "inputs of many kinds" if finite else "inputs of many kinds, some not finite"]
-        )
-        found.append(CrossedLaunch(label, bytes(changed), finite))
+        inputs = ("inputs of many kinds", "other inputs of many kinds")[row[-1]]
+        found.append(CrossedLaunch(", ".join([*told, inputs]), bytes(changed), row[-1]))
     return found
 
 

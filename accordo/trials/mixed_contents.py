@@ -21,10 +21,9 @@ from hipscope.accordo.trials.fresh_inputs import encoded
 from hipscope.analysis.source.number_types import BYTES, Element
 
 _MOST = 16 << 20  # bytes of a buffer
-_ZEROS, _ONES, _NAMED, _NOT_FINITE = 0.1, 0.15, 0.3, 0.2  # up to which part of the elements
+_ZEROS, _ONES, _NAMED = 0.1, 0.15, 0.3  # up to which part of the elements
 _EXTREME = 0.25  # of integers
 _RUN = 24  # elements of one kind side by side, in every other half of the contents
-_PART, _EACH = 64, 8  # numbers that are not finite stand in each eighth part: behind one, all sums are
 
 
 def write_mixed(
@@ -34,28 +33,28 @@ def write_mixed(
     named: Named,
     *,
     wide: frozenset[int] = frozenset(),
-    finite: bool = True,
+    draw: int = 0,
 ) -> Path:
-    """Write the replacements to `inputs`. `wide`: sizes in bytes of integers that may have any value."""
+    """Write the replacements to `inputs`. `wide`: sizes in bytes of integers that may have any value; each
+    `draw` is another one."""
     inputs.mkdir(parents=True, exist_ok=True)
     for buffer in buffers:
         element = elements.get(buffer.index, BYTES)
         if element.kind == "bytes" or buffer.size > _MOST:
             continue
-        generator = np.random.default_rng([0x3132, buffer.index, finite])
+        generator = np.random.default_rng([0x3132, buffer.index, draw])
         old = buffer.mapped()
         raw = old[: len(old) // element.size * element.size].view(f"<u{element.size}")
         if element.kind == "float":
-            fresh = _floats(raw, element, named, generator, finite=finite)
+            fresh = _floats(raw, element, named, generator)
         else:
             fresh = _integers(raw, element, named, generator, wide=element.size in wide)
         write_replacement(inputs, buffer.index, old, [(0, np.frombuffer(fresh, dtype=np.uint8))])
     return inputs
 
 
-def _floats(
-    raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator, *, finite: bool
-) -> bytes:
+def _floats(raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator) -> bytes:
+    """Finite ones: what is left of infinities that meet depends on the order of a sum, which a rewrite may change."""
     numbers = element.numbers(generator.permuted(raw).tobytes())
     count = len(numbers)
     numbers[~np.isfinite(numbers)] = 1.0
@@ -69,10 +68,6 @@ def _floats(
     if listed:
         chosen = (kind >= _ONES) & (kind < _NAMED)
         numbers[chosen] = generator.choice(listed, int(chosen.sum()))
-    if not finite:
-        chosen = (kind > 1 - _NOT_FINITE) & (np.arange(count) // _PART % _EACH == 1)
-        which = np.floor((kind[chosen] - (1 - _NOT_FINITE)) / _NOT_FINITE * 3).astype(int)
-        numbers[chosen] = np.array([np.nan, np.inf, -np.inf])[np.minimum(which, 2)]
     return encoded(numbers, element)
 
 

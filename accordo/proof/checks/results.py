@@ -26,6 +26,7 @@ from hipscope.accordo.proof.checks.precision import (
     less_precise,
     may_be_rounding,
     other_zeros,
+    too_few,
 )
 from hipscope.accordo.proof.checks.printed import other_words
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
@@ -118,6 +119,8 @@ def _judge(
                 proof.reference, prepared, run, buffer, result, different, proof.notes, proof.run.cancel
             )
             different, wide = beside or (different, wide)
+            if different and too_few(run, buffer, different):
+                continue
         if different:
             settings, cancel = proof.reference.settings, proof.run.cancel
             different = but_for_nans(settings, run, buffer, result, different, cancel)

@@ -106,9 +106,12 @@ def _profile(entry: HistoryEntry, rows: list[KernelRow]) -> dict[str, Any]:
     }
 
 
+_NOT_SENT = ("counters", "launch_ns")  # what `hipscope history --importance` reads
+
+
 def _kernel(row: KernelRow) -> dict[str, Any]:
     names = {"kernel": "name", "time_ns": "timeNs", "time_ns_low": "timeNsLow", "time_ns_high": "timeNsHigh"}
-    return {names.get(name, name): value for name, value in asdict(row).items()}
+    return {names.get(name, name): value for name, value in asdict(row).items() if name not in _NOT_SENT}
 
 
 def _pair(before: KernelRow | None, after: KernelRow | None) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.trials.code_constants import Named
@@ -14,9 +13,7 @@ from hipscope.analysis.source.number_types import element_of
 from hipscope.emulator.captures import seal
 
 
-def mixed(
-    folder: Path, held: np.ndarray, type_name: str, *, wide: bool = False, finite: bool = True
-) -> np.ndarray:
+def mixed(folder: Path, held: np.ndarray, type_name: str, *, wide: bool = False) -> np.ndarray:
     """What the only buffer holds afterwards."""
     before = folder / "buffer_0.before"
     before.write_bytes(held.tobytes())
@@ -25,23 +22,19 @@ def mixed(
     named = Named(frozenset({77.5}), frozenset({40}))
     element = element_of(type_name)
     sizes = frozenset({element.size}) if wide else frozenset[int]()
-    made = write_mixed((buffer,), {0: element}, folder / "made", named, wide=sizes, finite=finite)
+    made = write_mixed((buffer,), {0: element}, folder / "made", named, wide=sizes)
     return np.fromfile(made / "buffer_0.before", dtype=held.dtype)
 
 
-@pytest.mark.parametrize("finite", [True, False])
-def test_floats_are_of_both_signs_zeros_ones_and_what_is_named(tmp_path: Path, finite: bool) -> None:
-    found = mixed(tmp_path, np.zeros(4000, dtype="<f4"), "float", finite=finite)
+def test_floats_are_finite_of_both_signs_zeros_ones_and_what_is_named(tmp_path: Path) -> None:
+    found = mixed(tmp_path, np.zeros(4000, dtype="<f4"), "float")
     zeros = found == 0
     assert 200 < zeros.sum() < 700
     assert 50 < np.signbit(found[zeros]).sum() < zeros.sum() - 50
     for number in (1.0, 77.5, -77.5):
         assert (found == np.float32(number)).sum() > 40
     assert (found < 0).sum() > 500
-    bad = ~np.isfinite(found)
-    assert bad.any() != finite
-    assert not bad[:64].any()  # all sums are NaN behind one
-    assert not bad[128:576].any()
+    assert np.isfinite(found).all()
 
 
 def test_integers_leave_their_range_only_where_they_may(tmp_path: Path) -> None:
