@@ -725,13 +725,18 @@ async function chooseTheme(page, name) {
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }
 
-/** The keys of an action of hipscope; the editor has taken the first before the second comes. */
+/** The keys of an action of hipscope; the editor has taken the first before the second comes, or is given it again. */
 async function chord(page, key) {
-  await page.keyboard.press("Control+Alt+h");
-  await page
-    .locator(".statusbar-item", { hasText: /second key of chord/ })
-    .first()
-    .waitFor();
+  const taken = page.locator(".statusbar-item", { hasText: /second key of chord/ }).first();
+  const waits = () =>
+    taken.waitFor({ timeout: 5000 }).then(
+      () => true,
+      () => false,
+    );
+  for (let tries = 0; tries < 10; ++tries) {
+    await page.keyboard.press("Control+Alt+h");
+    if (await waits()) break;
+  }
   await page.keyboard.press(key);
 }
 
