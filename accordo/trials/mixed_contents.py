@@ -35,14 +35,15 @@ def write_mixed(
     wide: frozenset[int] = frozenset(),
     draw: int = 0,
 ) -> Path:
-    """Write the replacements to `inputs`. `wide`: sizes in bytes of integers that may have any value; each
-    `draw` is another one."""
+    """Write the replacements to `inputs`. `wide`: sizes in bytes of integers that may have any value; `draw`: 0
+    or 1, for other contents of the same kind.
+    """
     inputs.mkdir(parents=True, exist_ok=True)
     for buffer in buffers:
         element = elements.get(buffer.index, BYTES)
         if element.kind == "bytes" or buffer.size > _MOST:
             continue
-        generator = np.random.default_rng([0x3132, buffer.index, draw])
+        generator = np.random.default_rng([0x3132, buffer.index, 1 - draw])
         old = buffer.mapped()
         raw = old[: len(old) // element.size * element.size].view(f"<u{element.size}")
         if element.kind == "float":
