@@ -7,7 +7,7 @@ DEMO := examples/lds_column_read.hip
 # A process per core; a file's tests stay together, in order, because they share what it compiles.
 PYTEST := .venv/bin/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: docs demo test test-slow test-all test-newest test-oldest lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
+.PHONY: docs demo test test-slow test-all test-exhaustive test-newest test-oldest lint format types test-editor test-wheel wheel extension setup setup-tests setup-llm lock bench doctor clean help
 
 demo: setup ## set up everything, then find, rewrite, prove and time an example
 	@.venv/bin/hipscope profile $(DEMO)
@@ -21,6 +21,9 @@ test-slow: setup-tests ## the slow tests: whole rewrites, attacks on the proof, 
 
 test-all: setup-tests ## both at once, which takes less time than one after the other
 	$(PYTEST) $(PYTEST_ARGS)
+
+test-exhaustive: setup-tests ## all tests, with every row of the long tables of which the others take a sample
+	$(PYTEST) --exhaustive $(PYTEST_ARGS)
 
 test-newest: setup-tests ## the tests with the newest versions of all dependencies, in an environment of their own
 	@sh scripts/test-versions.sh newest $(PYTEST_ARGS)

@@ -1,5 +1,6 @@
 """Files with slow tests come first; with --allowed-skips a test skips only for a reason of that list.
 
+Tests that are marked `exhaustive` run with --exhaustive only.
 Tests keep their state in a folder of their own.
 """
 
@@ -23,6 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         help="a file of lines `PATH: REASON`, patterns of skips that are no failure",
     )
+    parser.addoption(
+        "--exhaustive", action="store_true", help="run the tests that are marked `exhaustive`, too"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,8 +35,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Skips(listed))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The longest files start first, so that no process is left alone with one at the end."""
+    if not config.getoption("--exhaustive"):
+        left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: -slow[item.path])
 
