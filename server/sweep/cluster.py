@@ -7,6 +7,7 @@ stand in the order of the tasks, whatever the number of workers.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _RETRIES = 3
 _SECONDS = 10  # to reach a scheduler
 _WORKER_SECONDS = 300
+_LOOK_SECONDS = 5  # without a result, until dead workers are replaced
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,13 @@ def sweep(
     Raises MissingTool and UsageError.
     """
     check_cluster_tools(where)
-    distributed = importlib.import_module("distributed")
     files = packed(asked.folder) if asked.folder is not None else None
     tasks = (
         asked.tasks
         if files is None or asked.folder is None
         else _below(asked.tasks, asked.folder, files.digest)
     )
-    with _client(where) as client:
+    with _client(where) as (client, renew), client.as_current():
         if (where.dashboard or where.scheduler is not None) and client.dashboard_link:
             said(f"progress: {client.dashboard_link}")
         # What a task makes can be made again when its worker is killed; scattered data could not.
@@ -84,13 +85,11 @@ def sweep(
         futures = [client.submit(do, task, sent, key=task.key, retries=_RETRIES) for task in tasks]
         by_key = {task.key: task for task in tasks}
         found: dict[str, list[Row]] = {}
-        ended = distributed.as_completed(futures, loop=client.loop)
-        for number, future in enumerate(ended, 1):
-            task = by_key[future.key]
+        for future in _ended(futures, renew):
             error = future.exception()
-            found[future.key] = future.result() if error is None else _failed(task, error)
+            found[future.key] = future.result() if error is None else _failed(by_key[future.key], error)
             future.release()  # what a worker that is killed later held is not done again
-            done(number, len(tasks))
+            done(len(found), len(tasks))
         return [row for task in tasks for row in found[task.key]]
 
 
@@ -99,6 +98,31 @@ def frame(rows: Sequence[Row]) -> pandas.DataFrame:
     import pandas
 
     return pandas.DataFrame(list(rows), columns=list(COLUMNS)).convert_dtypes()
+
+
+def _ended(futures: Sequence[Any], renew: Callable[[], None]) -> Iterator[Any]:
+    """The futures as they end, with their results here: a worker that dies with a result makes its task run again.
+
+    Dask drops the nanny of a worker that is not back within `distributed.deploy.lost-worker-timeout` and starts no
+    other one by itself, so `renew` is called whenever nothing ended for some seconds.
+    """
+    distributed = importlib.import_module("distributed")
+    pending = set(futures)
+    while pending:
+        try:
+            ended = distributed.wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            renew()
+            continue
+        for future in ended:
+            if future.status == "finished":
+                try:
+                    future.result(timeout=_LOOK_SECONDS)
+                except TimeoutError:
+                    renew()
+                    continue
+            pending.remove(future)
+            yield future
 
 
 def _below(tasks: Sequence[SweepTask], folder: Path, digest: str) -> tuple[SweepTask, ...]:
@@ -118,8 +142,11 @@ def _failed(task: SweepTask, error: object) -> list[Row]:
 
 
 @contextlib.contextmanager
-def _client(where: Where) -> Iterator[Any]:
-    """A client of the cluster. A new one speaks TLS with keys of its own: other users of the machines cannot join."""
+def _client(where: Where) -> Iterator[tuple[Any, Callable[[], None]]]:
+    """A client of the cluster, and what replaces workers that are gone.
+
+    A new cluster speaks TLS with keys of its own: other users of the machines cannot join.
+    """
     distributed = importlib.import_module("distributed")
     if where.scheduler is not None:
         try:
@@ -130,13 +157,13 @@ def _client(where: Where) -> Iterator[Any]:
                 "name one such as tcp://host:8786, with the versions of Python and dask that are here",
             ) from None
         with client:
-            yield client
+            yield client, lambda: None
         return
     make = _local if where.slurm is None else _slurm
     with make(where) as cluster, distributed.Client(cluster, set_as_default=False) as client:
         if where.slurm is None:
             _wait_for_a_worker(client)
-        yield client
+        yield client, functools.partial(cluster.scale, where.slurm or where.workers)
 
 
 def _wait_for_a_worker(client: Any) -> None:

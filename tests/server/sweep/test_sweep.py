@@ -82,6 +82,16 @@ def test_200_tasks_give_the_same_frame_on_1_and_2_workers_and_a_killed_one_loses
 
 
 @pytest.mark.slow
+def test_a_worker_that_dask_gave_up_is_replaced(tmp_path: Path) -> None:
+    """As on a machine with too much to do, where no worker is back in time after one was killed."""
+    dask = importlib.import_module("dask")
+    (folder := tmp_path / "p").mkdir()
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1ms"}):
+        swept(tasks_of(folder, "die", "1"), Where(1))
+    assert done_in(folder) == ["1", "die"]
+
+
+@pytest.mark.slow
 def test_a_cluster_that_is_there_gets_the_files_of_the_programs(tmp_path: Path) -> None:
     distributed = importlib.import_module("distributed")
     home = tmp_path / "home"
