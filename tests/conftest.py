@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+# What is compiled once is kept, for all processes that the tests start: some images set the variable for all of Python.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _STATE = tempfile.TemporaryDirectory(prefix="hipscope-test-state-")
 os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # nothing of a test stays with the user
