@@ -7,6 +7,7 @@ not in the table has no other one's numbers.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import tomllib
@@ -21,6 +22,7 @@ from hipscope.emulator.devices import device_table
 
 Row = Mapping[str, Any]
 _TABLE = Path(__file__).with_name("gpus.toml")
+_LARGEST = 1 << 53  # of a number that a device is told by
 _MEMORY = ("hbm", "mall")  # belong to the whole GPU: a partition of it has a part that no table tells
 
 
@@ -69,7 +71,8 @@ def find_device(name: str) -> Device:
 
 
 def device_of(facts: DeviceFacts) -> Device:
-    """The device that a capture speaks of."""
+    """The device that a capture speaks of. A fact that is no text or no positive number is one that it does not say."""
+    facts = _plausible(facts)
     arch = _arch_name(facts.arch)
     product = _product(facts, arch)
     if product is not None and arch is None:
@@ -102,6 +105,22 @@ def device_of(facts: DeviceFacts) -> Device:
     device = Device(**known)
     device = device.model_copy(update=_per_xcd(device, facts, rows))
     return _with_ceilings(device, rows, facts.memory_bytes_per_s, product if whole else None)
+
+
+def _plausible(facts: DeviceFacts) -> DeviceFacts:
+    """The facts without what no device has: captures may be damaged, and databases hold values of any type."""
+    texts = {"arch", "product", "partition"}
+    odd: dict[str, Any] = {}
+    for name, value in vars(facts).items():
+        if name in texts:
+            fits = isinstance(value, str)
+        elif name in ("clock_mhz", "memory_bytes_per_s"):
+            fits = isinstance(value, int | float) and 0 < value < _LARGEST
+        else:
+            fits = isinstance(value, int) and 0 < value < _LARGEST
+        if value is not None and not fits:
+            odd[name] = None
+    return dataclasses.replace(facts, **odd)
 
 
 def with_measured(device: Device, measured: Mapping[str, float], source: str) -> Device:

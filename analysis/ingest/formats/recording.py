@@ -27,6 +27,7 @@ from hipscope.analysis.ingest.formats.traces import Trace
 from hipscope.analysis.profile import Resources
 
 _TEXTS = ("kernel", "agent")
+YEAR_NS = 365 * 24 * 3600 * 10**9
 _SIZES = tuple(f"{size}_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
 _WHOLE = (
     "id", "start", "end", *_SIZES, "queue", "stream", "process", "thread", "correlation", "static_lds", "dynamic_lds",
@@ -66,9 +67,9 @@ class LaunchColumns:
 
     @cached_property
     def timed(self) -> Any:
-        """Which rows have both stamps, in order: a launch with damaged stamps has no duration."""
+        """Which rows have both stamps, in order: one with damaged stamps has no time, and none takes a year."""
         start, end = self.whole["start"], self.whole["end"]
-        return (start != MISSING) & (end != MISSING) & (end > start)
+        return (start != MISSING) & (end != MISSING) & (end > start) & (end - start < YEAR_NS)
 
     def size(self, row: int, name: str) -> tuple[int, int, int]:
         """`grid` or `workgroup` of a row; zeros when it is not known."""

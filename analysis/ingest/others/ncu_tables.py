@@ -17,7 +17,7 @@ import numpy as np
 from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers, numbers, texts
-from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.recording import YEAR_NS, CounterColumns, LaunchColumns, Recorded
 from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction, file_name
 from hipscope.analysis.profile import Frame, MemoryPattern, Sampled, StallReason
 
@@ -129,7 +129,7 @@ def read_raw_page(path: Path) -> Recorded:
 def stamps(durations: Sequence[float]) -> tuple[Integers, Integers, str]:
     """Starts and ends of launches that have durations only, or not even these, and what to say of it."""
     told = np.array(durations, dtype=np.float64)
-    known = told > 0
+    known = (told > 0) & (told < YEAR_NS)
     whole = np.where(known, told, 0).round().astype(np.int64)
     ends = np.cumsum(whole)
     said = "launches have durations, no time stamps: they stand one behind the other"

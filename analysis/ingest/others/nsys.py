@@ -205,7 +205,10 @@ def _cells(table: CsvTable) -> Iterator[_Row]:
 
 def _agent(row: Mapping[str, Any], seen: Mapping[Any, Any]) -> Agent:
     major, minor = row.get("computeMajor"), row.get("computeMinor")
-    warps, clock = row.get("maxWarpsPerSm"), row.get("clockRate")
+    warps, clock = (
+        value if isinstance(value := row.get(name), int | float) else None
+        for name in ("maxWarpsPerSm", "clockRate")
+    )
     return Agent(
         node=None,
         logical_node=seen.get(row.get("id")) if seen else row.get("id"),
@@ -214,7 +217,7 @@ def _agent(row: Mapping[str, Any], seen: Mapping[Any, Any]) -> Agent:
             product=row.get("name") or None,
             compute_units=row.get("smCount") or None,
             clock_mhz=clock / 1e6 if clock else None,  # hertz
-            max_waves_per_simd=warps // _SIMDS if warps else None,
+            max_waves_per_simd=int(warps) // _SIMDS if warps else None,
             wave_size=row.get("threadsPerWarp") or None,
             lds_bytes=row.get("maxShmemPerSm", row.get("maxShmemPerSM")) or None,
         ),

@@ -134,6 +134,7 @@ def rocpd(path: Path, *, view: bool = True, wide: bool = True) -> None:
     """Two launches with a counter. Without the view, or with one that has fewer columns, the tables have to do."""
     suffix = "00112233_4455"
     with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA synchronous = OFF")
         make = database.execute
         make(f"CREATE TABLE rocpd_info_process_{suffix} (id INT, guid TEXT, environment TEXT, command TEXT)")
         make(f"INSERT INTO rocpd_info_process_{suffix} VALUES (1, 'g', 'TOKEN=hunter2', 'app --key hunter2')")

@@ -29,6 +29,8 @@ from tests.analysis.ingest.capture_files import (
     sysinfo,
     thread_trace,
 )
+from tests.analysis.ingest.damage import with_odd_values
+from tests.analysis.ingest.tool_files import OTHERS
 
 TRACE = "1_kernel_trace.csv"
 FOLDER = "ui_output_agent_1_dispatch_1"
@@ -300,21 +302,25 @@ def mutated(data: bytes, draw: random.Random, edits: int) -> bytes:
 
 def fuzz(kind: str, seed: int, edits: int) -> None:
     """One damaged capture of a format."""
-    name, write = ALL[kind]
+    name, write = KINDS[kind]
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         write(path)
         files = [p for p in (path.rglob("*") if path.is_dir() else [path]) if p.is_file()]
         file = draw.choice(sorted(files))
-        file.write_bytes(mutated(file.read_bytes(), draw, edits))
-        read_or_refused(Path(folder))
+        if draw.random() < 0.3 or not with_odd_values(file, draw, edits):
+            file.write_bytes(mutated(file.read_bytes(), draw, edits))
+        profile = read_or_refused(Path(folder))
+    for kernel in profile.kernels if profile is not None else ():
+        assert all(0 < launch.time_ns < 1e17 for launch in kernel.dispatches)
 
 
+KINDS = {**ALL, **OTHERS}
 QUIET = list(HealthCheck)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=QUIET, database=None)
 @given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 4))
 def test_no_damage_is_more_than_a_line(kind: str, seed: int, edits: int) -> None:
@@ -322,8 +328,8 @@ def test_no_damage_is_more_than_a_line(kind: str, seed: int, edits: int) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ALL)
-@settings(max_examples=1500, deadline=None, suppress_health_check=QUIET, database=None)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=200, deadline=None, suppress_health_check=QUIET, database=None)
 @given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 12))
 def test_no_damage_of_many_is_more_than_a_line(kind: str, seed: int, edits: int) -> None:
     fuzz(kind, seed, edits)

@@ -112,6 +112,7 @@ def rocprof_database(path: Path) -> None:
         "HIP": ((910, 990, 0, 1, "hipLaunchKernel", 9, 9, 1),),
     }
     with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA synchronous = OFF")
         for table, cells in rows.items():
             database.execute(f"CREATE TABLE {table} ({columns})")
             database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * 8)})", cells)
@@ -141,6 +142,7 @@ def rpd(path: Path, kernels: bool = True) -> None:
     if kernels:
         text += "INSERT INTO rocpd_op VALUES (1, 0, 1, 1, 1000, 2000, 2, 3), (2, 0, 1, 2, 3000, 3500, 2, 3);"
     with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA synchronous = OFF")
         database.executescript(text)
 
 
@@ -212,6 +214,7 @@ def nsys(path: Path) -> None:
         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (910, 990, {9 << 24 | 10}, 1, 3);
     """
     with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA synchronous = OFF")
         database.executescript(text)
 
 
