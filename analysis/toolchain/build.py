@@ -44,7 +44,13 @@ from hipscope.analysis.toolchain.compiler_files import (
 )
 from hipscope.analysis.toolchain.compiler_messages import absolute_paths, build_error, build_failed
 from hipscope.analysis.toolchain.discovery import Toolchain
-from hipscope.analysis.toolchain.precompiled_headers import Make, Precompiled, preamble_of, precompiled
+from hipscope.analysis.toolchain.precompiled_headers import (
+    Make,
+    Preamble,
+    Precompiled,
+    preamble_of,
+    precompiled,
+)
 from hipscope.analysis.toolchain.project import Project, check_source
 
 # Line tables keep every position and inline chain, and change no instruction.
@@ -428,14 +434,21 @@ def _flags(order: _Order) -> list[str]:
 def _preamble(order: _Order, flags: Sequence[str], make: Make) -> Precompiled | None:
     """The headers that the source begins with, precompiled, if that stands for what the compiler would read."""
     texts = order.given
-    preamble = preamble_of(texts[order.unit.file])
-    if preamble is None:
+    whole = preamble_of(texts[order.unit.file])
+    if whole is None:
         return None
-    found = precompiled(
-        [str(order.toolchain.clang), *flags], _identity(order.toolchain, order.project), order.unit.command, preamble,
-        env=order.project.config.env, make=make, timeout=order.project.config.build_timeout_s, cancel=order.cancel,
-    )  # fmt: skip
-    return None if found is None or found.files & texts.keys() else found
+    wanted: list[tuple[Preamble, Make]] = [(whole, make)]
+    if make != "now" and whole != whole.shared:
+        wanted = [(whole, "never"), (whole.shared, make)]
+    for preamble, how in wanted:
+        found = precompiled(
+            [str(order.toolchain.clang), *flags], _identity(order.toolchain, order.project), order.unit.command,
+            preamble, env=order.project.config.env, make=how, timeout=order.project.config.build_timeout_s,
+            cancel=order.cancel,
+        )  # fmt: skip
+        if found is not None and not found.files & texts.keys():
+            return found
+    return None
 
 
 def _call(

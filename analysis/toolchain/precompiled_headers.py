@@ -1,8 +1,9 @@
 """The system headers that a source begins with, precompiled once for all sources that begin with the same ones.
 
 Takes the text of a source and how it is compiled, gives a precompiled header and the number of bytes of the source that
-it stands for. Most of the time of a compile goes into these headers; what the compiler makes of the whole source is the
-same, byte for byte. Where a precompiled header cannot be had, there is none, and the caller compiles without.
+it stands for: for single compiles one that many programs share, ahead of many compiles one of all its headers. Most of
+the time of a compile goes into these headers; what the compiler makes of the whole source is the same, byte for byte.
+Where a precompiled header cannot be had, there is none, and the caller compiles without.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ compile.
 _KEPT = 16  # 11 MB each with the HIP headers
 _SKIPPED = re.compile(rb"\s+|//[^\n\\]*(?=\n)|/\*.*?\*/", re.DOTALL)
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(<[^<>\n]+>)[ \t]*(?://[^\n\\]*)?\r?\n")
+_LIBRARY = re.compile(rb"#include <[a-z_]+>\n")
 _TEXT, _HEADER = "preamble.hip", "preamble.pch"
 _PLACELESS = (
     "-O",
@@ -53,10 +55,23 @@ _SEARCHED = ("-isystem", "-I")
 
 @dataclass(frozen=True)
 class Preamble:
-    """The `#include <...>` lines at the start of a source: they alone, and how far they reach in it, in bytes."""
+    """The `#include <...>` lines at the start of a source: they alone, and where each ends in it, in bytes."""
 
     text: bytes
-    size: int
+    ends: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How far they reach."""
+        return self.ends[-1]
+
+    @property
+    def shared(self) -> Preamble:
+        """Without the C++ library's headers behind the last other one: in these programs differ, and they are short."""
+        lines = self.text.splitlines(keepends=True)
+        others = [number for number, line in enumerate(lines, 1) if not _LIBRARY.fullmatch(line)]
+        last = others[-1] if others else len(lines)
+        return Preamble(b"".join(lines[:last]), self.ends[:last])
 
 
 @dataclass(frozen=True)
@@ -80,16 +95,18 @@ class Precompiled:
 
 def preamble_of(text: bytes) -> Preamble | None:
     """The preamble of a source, or None when it begins with something else."""
-    at = size = 0
+    at = 0
+    ends: list[int] = []
     lines: list[bytes] = []
     while True:
         if (skipped := _SKIPPED.match(text, at)) is not None:
             at = skipped.end()
         elif (include := _INCLUDE.match(text, at)) is not None:
-            at = size = include.end()
+            at = include.end()
+            ends.append(at)
             lines.append(b"#include " + include[1] + b"\n")
         else:
-            return Preamble(b"".join(lines), size) if lines else None
+            return Preamble(b"".join(lines), tuple(ends)) if lines else None
 
 
 def precompiled(

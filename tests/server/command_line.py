@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
+
+from tests.server import warm
 
 COMMAND = [sys.executable, "-m", "hipscope.server"]
 
@@ -60,9 +66,8 @@ class Cli:
         )
 
     def __call__(self, *arguments: str, **changes: str) -> Outcome:
-        process = self.start(*arguments, **changes)
-        stdout, stderr = process.communicate(timeout=180)
-        outcome = Outcome(process.returncode, stdout, stderr)
+        """As a process of its own, forked from one that has all modules, unless Python itself is to start otherwise."""
+        outcome = hipscope(*arguments, folder=self.folder, variables={**self.environment, **changes})
         assert "Traceback" not in outcome.stderr
         self.assert_nothing_left()
         return outcome
@@ -89,6 +94,31 @@ class Cli:
             time.sleep(0.05)
         assert self.running() == []
         assert list(self.scratch.iterdir()) == []
+
+
+def hipscope(*arguments: str | Path, folder: Path, variables: Mapping[str, str], given: str = "") -> Outcome:
+    """`hipscope ARGUMENTS` with these variables; `given` is its standard input."""
+    words = [str(word) for word in arguments]
+    with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        read.write(given.encode())
+        read.seek(0)
+        if any(
+            variables.get(name) != os.environ.get(name) for name in variables if name.startswith("PYTHON")
+        ):
+            code = subprocess.run(
+                [*COMMAND, *words], cwd=folder, env=variables, stdin=read, stdout=out, stderr=err, timeout=180
+            ).returncode
+        else:
+            streams = (read.fileno(), out.fileno(), err.fileno())
+            code = warm.run(words, folder, variables, streams, seconds=180)
+        return Outcome(code, _text(out), _text(err))
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return io.TextIOWrapper(
+        io.BytesIO(stream.read()), encoding="utf-8"
+    ).read()  # as a pipe: \r\n is a line's end
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Union
 
@@ -21,6 +21,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient
 from pytest_lsp.client import register_lsp_features
 
 from hipscope.analysis.system.allowed_folders import allow_folder
+from tests.server import warm
 
 HERE = Path(__file__).parent
 CLIENTS = {p.stem: p for p in sorted((HERE.parent / "clients").glob("*.json"))}
@@ -31,9 +32,13 @@ APPLY, DISCARD, NEXT = (f"hipscope.server.{c}" for c in ("apply", "discard", "ne
 CHOOSE_BUILD = "hipscope.server.chooseBuild"
 CACHE = tempfile.TemporaryDirectory(prefix="hipscope-test-")
 STATE = f"{CACHE.name}/state"
-COMMAND = [sys.executable, "-m", "hipscope.server", "lsp"]
+SERVER = [sys.executable, "-m", "hipscope.server", "lsp"]
+COMMAND = warm.command(
+    "lsp"
+)  # the same with its modules imported, where the process itself is not what is tested
 ENVIRONMENT = {
     **os.environ,
+    **warm.SOCKET,
     "HIPSCOPE_WORKER": str(HERE / "fake_worker.py"),
     "XDG_CACHE_HOME": CACHE.name,
     "XDG_STATE_HOME": STATE,
@@ -133,6 +138,7 @@ class Editor(LanguageClient):
 
 
 def make_client() -> Editor:
+    warm.started()
     editor = Editor(converter_factory=client_converter)
     register_lsp_features(editor)
 
@@ -313,9 +319,9 @@ def line(number: int) -> lsp.Range:
     return lsp.Range(start=position(number, 2), end=position(number, 4))
 
 
-async def new_session(folder: Path, **environment: str) -> Editor:
+async def new_session(folder: Path, command: Sequence[str] = COMMAND, **environment: str) -> Editor:
     client = make_client()
-    await client.start_io(*COMMAND, env={**ENVIRONMENT, **environment})
+    await client.start_io(*command, env={**ENVIRONMENT, **environment})
     await start(client, "vscode_1.139", folder, hipscopeExtension=True)
     return client
 

@@ -6,8 +6,6 @@ The first rows are real failures of the real worker; what a test cannot break on
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from hipscope.server.features.commands.repairs import said_arguments
+from tests.server import warm
 from tests.server.lsp_editor import (
     COMMAND,
     ENVIRONMENT,
     PROFILE,
     PROGRAM,
-    STATE,
     Editor,
     end_session,
     make_client,
@@ -101,12 +99,11 @@ SAID = {
 
 
 @pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[Editor]:
-    """VS Code's client with the server as it is installed."""
+async def real(tmp_path: Path, builds: Path) -> AsyncIterator[Editor]:
+    """VS Code's client with the real worker."""
     client = make_client()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": STATE}
-    environment.pop("HIPSCOPE_WORKER", None)
-    await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(builds), "HIPSCOPE_WORKER": str(warm.CLIENT)}
+    await client.start_io(*COMMAND, env=environment)
     folder = tmp_path / "project"
     folder.mkdir()
     await start(client, "vscode_1.139", folder, hipscopeExtension=True, profileOnSave=False)
@@ -126,7 +123,7 @@ async def told(client: Editor, failure: Failure) -> None:
     assert set(failure.buttons) <= set(buttons)
     assert answer["status"] == "failed" or answer["failure"]
     assert "_Z" not in message
-    assert "/cache/" not in message
+    assert "/builds/" not in message
     assert "hipscope-test-" not in message
 
 

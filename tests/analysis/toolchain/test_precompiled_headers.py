@@ -105,6 +105,19 @@ def test_both_sides_of_a_program_are_the_same_byte_for_byte(
     assert {p for p in lists[0] ^ lists[1] if p.name != "preamble.hip"} == set()
 
 
+def test_one_precompiled_header_serves_programs_with_other_headers_of_the_library(
+    tmp_path: Path, toolchain: Toolchain, cache: Path, calls: Calls
+) -> None:
+    for name, more in (("a", "<cstdio>"), ("b", "<vector>"), ("c", "<cstdio>\n#include <vector>")):
+        source = tmp_path / f"{name}.hip"
+        source.write_text(
+            f"#include <hip/hip_runtime.h>\n#include {more}\n{KERNEL}int main() {{}}\n".replace("FACTOR", "2")
+        )
+        compile_device(resolve_project(source, config=Config()), toolchain, source, Run())
+    assert calls.with_preamble == [False, True, True]
+    assert len(list((cache / "preambles").glob("*/*/preamble.pch"))) == 1
+
+
 def test_a_header_that_changed_is_read_anew(project: Project, toolchain: Toolchain, calls: Calls) -> None:
     assert project.main_source is not None
     first = _code(project, toolchain, project.main_source.read_bytes())

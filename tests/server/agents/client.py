@@ -15,7 +15,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from hipscope.analysis.system.allowed_folders import allow_folder
-from tests.server.command_line import COMMAND, Cli
+from tests.server import warm
+from tests.server.command_line import Cli
 
 
 class Agent:
@@ -70,10 +71,12 @@ async def agent(
         allow_folder(root, {"XDG_STATE_HOME": str(state)})
     other = {} if worker is None else {"HIPSCOPE_WORKER": str(worker)}
     options = [word for root in roots for word in ("--root", str(root))]
+    warm.started()
+    command = warm.command("mcp", *options)
     server = StdioServerParameters(
-        command=COMMAND[0],
-        args=[*COMMAND[1:], "mcp", *options],
-        env={**cli.environment, "XDG_STATE_HOME": str(state), **other},
+        command=command[0],
+        args=command[1:],
+        env={**cli.environment, **warm.SOCKET, "XDG_STATE_HOME": str(state), **other},
         cwd=cli.folder,
     )
     async with Client(stdio_client(server)) as client:

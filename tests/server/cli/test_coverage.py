@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.discovery import find_toolchain
+from tests.server.command_line import Outcome, hipscope
 from tests.server.schemas import problems
 
 CLEAN = """\
@@ -40,16 +42,16 @@ int main() {
 """
 
 
-def coverage(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hipscope.server", "emulator", "--coverage", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+def coverage(*arguments: str | Path) -> Outcome:
+    words = ("emulator", "--coverage", *arguments)
+    done = hipscope(*words, folder=Path.cwd(), variables=os.environ)
     assert "Traceback" not in done.stderr
     return done
 
 
 def told(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
     done = coverage(*arguments, "--format", "json")
-    return done.returncode, json.loads(done.stdout)
+    return done.code, json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,7 @@ def test_what_is_not_executed_has_its_kernel_and_source_line(folder: Path) -> No
 
 def test_the_text_names_the_line_and_the_call(folder: Path) -> None:
     done = coverage(folder / "probe.hip")
-    assert done.returncode == 1
+    assert done.code == 1
     assert "probe.hip:4: s_setvskip s8, s6: refused: " in done.stdout
     assert "hipFreeArray: returns hipErrorNotSupported" in done.stdout
     assert done.stdout.splitlines()[-1] == "not everything is emulated"
@@ -138,7 +140,7 @@ def test_an_object_file_has_calls_too(folder: Path) -> None:
 
 def test_a_device_file_is_bad_input() -> None:
     done = coverage("/dev/null")
-    assert done.returncode == 2
+    assert done.code == 2
     assert done.stderr == "hipscope: /dev/null: neither a file nor a directory\n"
 
 
@@ -166,12 +168,12 @@ def test_a_file_that_is_no_program_is_bad_input(content: bytes, words: str, tmp_
     path = tmp_path / "file.bin"
     path.write_bytes(content)
     done = coverage(path)
-    assert done.returncode == 2
+    assert done.code == 2
     assert words in done.stderr
     assert done.stderr.startswith("hipscope: ")
 
 
 def test_a_program_without_device_code_is_bad_input() -> None:
     done = coverage(Path(sys.executable).resolve())
-    assert done.returncode == 2
+    assert done.code == 2
     assert "no device code" in done.stderr

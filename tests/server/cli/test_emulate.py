@@ -22,6 +22,7 @@ from hipscope.analysis.runs.emulate import emulate as run_emulated
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
+from tests.server.command_line import Outcome, hipscope
 
 PROGRAM = """
 #include <hip/hip_runtime.h>
@@ -98,7 +99,7 @@ def files(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out")
     words = "-o run -f csv json --kernel-trace --stats --pmc SQ_WAVES,SQ_INSTS_LDS TCC_HIT_sum --att"
     done = emulate("-d", out, *words.split(), "--", program)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ran with 0 argument(s)\n", "")
+    assert (done.code, done.stdout, done.stderr) == (0, "ran with 0 argument(s)\n", "")
     return out
 
 
@@ -108,9 +109,8 @@ def built(folder: Path, text: str) -> Path:
     return Path(build_program(resolve_project(source), find_toolchain(Config())).argv[0])
 
 
-def emulate(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    argv = [HIPSCOPE, "emulate", *words]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+def emulate(*words: str | Path) -> Outcome:
+    return hipscope("emulate", *words, folder=Path.cwd(), variables=os.environ)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -269,7 +269,7 @@ def test_results_json_joins_launches_kernels_and_counters(files: Path) -> None:
 def test_exit_code_filters_and_absent_counters(program: Path, tmp_path: Path) -> None:
     words = "-o c --pmc SQ_WAVES NO_SUCH --kernel-include-regex ^shift --kernel-iteration-range [2-3] -T"
     done = emulate("-d", tmp_path, *words.split(), "--", program, "x")
-    assert done.returncode == 7
+    assert done.code == 7
     assert done.stderr == "hipscope: not modelled, and left out: NO_SUCH\n"
     table = rows(tmp_path / "c_counter_collection.csv")
     assert [(r["Kernel_Name"], r["Dispatch_Id"], r["Counter_Name"]) for r in table] == [
@@ -286,7 +286,7 @@ def test_jobs_of_an_input_file_have_folders_of_their_own(program: Path, tmp_path
         json.dumps({"jobs": [{"pmc": ["SQ_WAVES"]}, {"kernel_trace": True, "truncate_kernels": True}]})
     )
     done = emulate("-i", jobs, "-d", tmp_path / "out", "-o", "r", "--", program)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.stderr) == (0, "")
     assert (tmp_path / "out" / "pass_1" / "r_counter_collection.csv").exists()
     assert rows(tmp_path / "out" / "pass_2" / "r_kernel_trace.csv")[0]["Kernel_Name"] == "scale"
 
@@ -312,7 +312,7 @@ def test_damaged_device_code_is_told_in_a_line(program: Path, tmp_path: Path, pa
     broken.write_bytes(image)
     broken.chmod(0o755)
     done = emulate("-d", tmp_path / "out", "--kernel-trace", "--", broken)
-    assert done.returncode == 0  # the program's own, which does not look at errors
+    assert done.code == 0  # the program's own, which does not look at errors
     assert done.stderr.splitlines() == [
         f"hipscope emulator: {said}",
         "hipscope: the program started no kernel; nothing was written",
@@ -329,7 +329,7 @@ def test_bytes_that_are_no_instruction_are_told_before_the_kernel_starts(
     broken.write_bytes(image)
     broken.chmod(0o755)
     done = emulate("-d", tmp_path / "out", "--kernel-trace", "--", broken)
-    assert done.returncode == 1  # the program's own
+    assert done.code == 1  # the program's own
     assert "(these bytes are no instruction of gfx942)" in done.stderr
     assert done.stderr.endswith("hipscope: no kernel came to its end; nothing was written\n")
 
@@ -349,7 +349,7 @@ def test_bytes_that_are_no_instruction_are_told_before_the_kernel_starts(
 )
 def test_what_cannot_be_done_is_one_clear_line(words: list[str], said: str) -> None:
     done = emulate(*words)
-    assert done.returncode == 2
+    assert done.code == 2
     assert done.stdout == ""
     assert said in done.stderr.splitlines()[0]
     assert len(done.stderr.splitlines()) <= 2
@@ -397,21 +397,21 @@ def test_a_program_that_is_stopped_in_its_first_kernel_is_not_said_to_have_none(
 def test_a_kernel_that_never_ends_is_named(tmp_path: Path) -> None:
     words: list[str | Path] = ["-d", tmp_path, "-o", "run", "--kernel-trace", "--timeout", "4"]
     done = emulate(*words, "--", built(tmp_path, ENDLESS), "quick")
-    assert done.returncode == 3
+    assert done.code == 3
     assert "hipscope: forever(int volatile*): runaway kernel: it still runs" in done.stderr
     assert len(rows(tmp_path / "run_kernel_trace.csv")) == 1
 
 
 def test_a_signal_that_ends_the_program_is_named(tmp_path: Path) -> None:
     done = emulate("-d", tmp_path, "--", "sh", "-c", "kill -XFSZ $$")
-    assert done.returncode == 128 + signal.SIGXFSZ
+    assert done.code == 128 + signal.SIGXFSZ
     assert done.stderr == "hipscope: the program was ended by SIGXFSZ before it started a kernel\n"
 
 
 def test_the_program_reads_what_we_are_given(tmp_path: Path) -> None:
-    command: list[str | Path] = [HIPSCOPE, "emulate", "-d", tmp_path, "--", "cat"]
-    done = subprocess.run(command, input="a b\n3", capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "a b\n3")
+    words = ("emulate", "-d", tmp_path, "--", "cat")
+    done = hipscope(*words, folder=tmp_path, variables=os.environ, given="a b\n3")
+    assert (done.code, done.stdout) == (0, "a b\n3")
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_program_runs(
@@ -450,7 +450,7 @@ def test_an_input_file_and_the_command_line_must_agree(tmp_path: Path) -> None:
 def test_of_many_launches_the_first_are_timed_and_all_are_listed(tmp_path: Path) -> None:
     text = PROGRAM.replace("k < 3", "k < 160")
     done = emulate("-d", tmp_path, "-o", "run", "--kernel-trace", "--", built(tmp_path, text))
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.stderr
     assert "120 of 320 launches were not timed one by one" in done.stderr
     trace = rows(tmp_path / "run_kernel_trace.csv")
     assert len(trace) == 320

@@ -18,11 +18,11 @@ from pygls.exceptions import JsonRpcException
 from tests.server.lsp_editor import (
     CANCEL,
     CHECK,
-    COMMAND,
     ENVIRONMENT,
     OPTIMIZE,
     PROFILE,
     PROGRAM,
+    SERVER,
     Editor,
     alive,
     child_of_worker,
@@ -133,7 +133,7 @@ async def test_shutdown_during_a_job_answers_quickly_and_leaves_no_child(client:
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "EOF"])
 async def test_however_the_server_ends_no_child_is_left(tmp_path: Path, how: str) -> None:
-    client = await new_session(tmp_path)
+    client = await new_session(tmp_path, SERVER)
     client.open(PROGRAM + "// worker: sleep\n")
     job = asyncio.create_task(client.run(PROFILE))
     child = await child_of_worker(client)
@@ -157,7 +157,7 @@ async def test_however_the_server_ends_no_child_is_left(tmp_path: Path, how: str
 async def test_the_server_ends_with_its_editor_though_its_input_stays_open(tmp_path: Path) -> None:
     process = subprocess.Popen(["sleep", "300"])
     client = make_client()
-    await client.start_io(*COMMAND, env=ENVIRONMENT)
+    await client.start_io(*SERVER, env=ENVIRONMENT)
     await start(client, "vscode_1.139", tmp_path, process_id=process.pid, waitsForCommands=True)
     client.open(PROGRAM + "// worker: stubborn\n")
     job = asyncio.create_task(client.run(PROFILE))
@@ -200,7 +200,7 @@ async def test_over_tcp_it_serves_the_same_and_ends_with_the_connection(tmp_path
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen([*COMMAND, "--tcp", "--port", str(port)], env=ENVIRONMENT)
+    server = subprocess.Popen([*SERVER, "--tcp", "--port", str(port)], env=ENVIRONMENT)
     try:
         client = make_client()
         await until(lambda: accepts(port))
