@@ -275,21 +275,21 @@ def accepted(lines: Sequence[str], target: str = "gfx942") -> list[bool]:
     return [n + 1 not in wrong for n in range(len(lines))]
 
 
-def forms(rows: Sequence[Row], target: str = "gfx942") -> list[Form]:
-    """Every form of the first plain row of each instruction; lines have places for registers still.
-
-    Rows are those of gfx942, where `target` has none of its own.
-    """
+def with_forms(rows: Sequence[Row], target: str = "gfx942") -> list[Row]:
+    """The first plain row of each instruction: that of the target, or of gfx942 where the target has none."""
     own = {base(row) for row in rows if row.target == target}
-    found: list[Form] = []
-    seen: set[str] = set()
+    found: dict[str, Row] = {}
     for row in rows:
         name = base(row)
-        if row.target != ("gfx942" if name not in own else target):
-            continue
-        if name in seen or row.ulps or places(row) is None:
-            continue
-        seen.add(name)
+        if row.target == (target if name in own else "gfx942") and not row.ulps and places(row) is not None:
+            found.setdefault(name, row)
+    return list(found.values())
+
+
+def forms(rows: Sequence[Row], target: str = "gfx942") -> list[Form]:
+    """Every form of the rows that have any; lines have places for registers still."""
+    found: list[Form] = []
+    for row in with_forms(rows, target):
         w = Writer(row)
         for family in (sdwa, dpp, signs, halves, packed, sources):
             found += family(w)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tests.emulator.isa_oracle import FORMATS, WIDTH
+from tests.emulator.isa_oracle import FORMATS, WIDTH, steps_of, two_to
 
 NEAREST, UP, DOWN, TO_ZERO = range(4)
 
@@ -88,7 +88,7 @@ def value(bits: int, kind: str) -> Fraction:
     size = size_of(bits, kind)
     field, fraction = size >> mantissa, size & (1 << mantissa) - 1
     steps = fraction | (1 << mantissa if field else 0)
-    exact = Fraction(steps) * Fraction(2) ** (max(field, 1) - bias - mantissa)
+    exact = steps * two_to(max(field, 1) - bias - mantissa)
     return -exact if sign_of(bits, kind) else exact
 
 
@@ -96,22 +96,15 @@ def rounded(exact: Fraction, kind: str, rounding: int, negative_zero: bool = Fal
     """The bit pattern that `exact` rounds to, denormals kept."""
     mantissa, exponent_bits, _ = FORMATS[kind]
     bias = (1 << (exponent_bits - 1)) - 1
-    sign = 1 << (WIDTH[kind] - 1) if exact < 0 or (exact == 0 and negative_zero) else 0
-    if exact == 0:
+    sign = 1 << (WIDTH[kind] - 1) if exact.numerator < 0 or (exact.numerator == 0 and negative_zero) else 0
+    if exact.numerator == 0:
         return sign
-    size = abs(exact)
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    if Fraction(2) ** exponent > size:
-        exponent -= 1
-    exponent = max(exponent, 1 - bias)
-    steps = size / Fraction(2) ** (exponent - mantissa)
-    whole, rest = divmod(steps.numerator, steps.denominator)
+    whole, rest, parts, exponent = steps_of(exact, kind)
     if rounding == NEAREST:
-        twice = 2 * rest
-        whole += twice > steps.denominator or (twice == steps.denominator and whole & 1)
+        whole += 2 * rest > parts or (2 * rest == parts and whole & 1)
     elif rest and rounding == (DOWN if sign else UP):
         whole += 1
-    bits = whole + ((exponent + bias - 1) << mantissa)
+    bits = whole + ((exponent + mantissa + bias - 1) << mantissa)
     if bits < infinity(kind):
         return sign | bits
     away = rounding == NEAREST or rounding == (DOWN if sign else UP)
@@ -130,7 +123,7 @@ def limited(result: int, kind: str, mode: Mode, *operands_finite: bool) -> int:
 def narrowed(exact: Fraction, kind: str, mode: Mode, negative_zero: bool = False) -> int:
     """Rounded once. Whether a single or a double is denormal is decided before its last bits go."""
     if kind != "f16" and exact and not mode.keeps_results(kind):
-        lift = Fraction(2) ** 100
+        lift = two_to(100)
         smallest = 1 << FORMATS[kind][0]
         if size_of(rounded(exact * lift, kind, mode.rounding(kind)), kind) < smallest + (
             100 << FORMATS[kind][0]
@@ -245,7 +238,7 @@ def scaled(kind: str) -> Operation:
         exponent = n - (1 << 16) if n >> 15 else n
         if is_infinite(a, kind):
             return a
-        return narrowed(value(a, kind) * Fraction(2) ** exponent, kind, mode, bool(sign_of(a, kind)))
+        return narrowed(value(a, kind) * two_to(exponent), kind, mode, bool(sign_of(a, kind)))
 
     return of
 

@@ -5,6 +5,8 @@ Nothing here is derived from the emulator: floating point is done with fractions
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import math
 import os
 import random
@@ -80,9 +82,19 @@ def probe() -> Path:
 
 
 def disassemble(lines: Sequence[str], folder: Path, target: str = "gfx942") -> Path:
-    """Assembles text and disassembles it again, as the emulator's decoder gets to see it."""
+    """Assembles text and disassembles it again, as the emulator's decoder gets to see it.
+
+    All processes of a test run share what was disassembled: most tests run once more with spoiled results.
+    """
+    assembly = "\n".join(lines) + "\n"
+    name = hashlib.sha256(f"{tool('llvm-mc')} {target}\n{assembly}".encode()).hexdigest()
+    shared = (
+        Path(os.environ["XDG_STATE_HOME"]) / "disassembled" / name
+    )  # tests/conftest.py makes it for each run
+    if shared.exists():
+        return shared
     source, binary, text = folder / "in.s", folder / "in.o", folder / "in.txt"
-    source.write_text("\n".join(lines) + "\n")
+    source.write_text(assembly)
     subprocess.run(
         [tool("llvm-mc"), "-arch=amdgcn", f"-mcpu={target}", "-filetype=obj", str(source), "-o", str(binary)],
         check=True,
@@ -90,7 +102,11 @@ def disassemble(lines: Sequence[str], folder: Path, target: str = "gfx942") -> P
     text.write_bytes(
         subprocess.run([tool("llvm-objdump"), "-d", str(binary)], check=True, capture_output=True).stdout
     )
-    return text
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    own = shared.with_suffix(f".{os.getpid()}")
+    own.write_bytes(text.read_bytes())
+    own.replace(shared)
+    return shared
 
 
 def run(lines: Sequence[str], states: np.ndarray, folder: Path, target: str = "gfx942") -> np.ndarray:
@@ -159,26 +175,40 @@ def encode(value: float | int, kind: str) -> int:
     return int(value) & ((1 << width) - 1)
 
 
+@functools.cache
+def two_to(exponent: int) -> Fraction:
+    """2^exponent."""
+    return Fraction(2) ** exponent
+
+
+def steps_of(exact: Fraction, kind: str) -> tuple[int, int, int, int]:
+    """|exact| as (whole + rest / parts) * 2^exponent, where 2^exponent is the step between the format's numbers there.
+
+    Whole numbers alone are used: most of these tests' time goes into rounding.
+    """
+    mantissa, exponent_bits, _ = FORMATS[kind]
+    top, bottom = abs(exact.numerator), exact.denominator
+    exponent = top.bit_length() - bottom.bit_length()
+    if (bottom << exponent > top) if exponent >= 0 else (bottom > top << -exponent):
+        exponent -= 1
+    exponent = max(exponent, 2 - (1 << (exponent_bits - 1))) - mantissa
+    if exponent >= 0:
+        bottom <<= exponent
+    else:
+        top <<= -exponent
+    return (*divmod(top, bottom), bottom, exponent)
+
+
 def rounded(exact: Fraction, kind: str, negative_zero: bool = False) -> float:
     """`exact` rounded to nearest even in a float format, denormals kept."""
-    mantissa, exponent_bits, _ = FORMATS[kind]
-    bias = (1 << (exponent_bits - 1)) - 1
-    if exact == 0:
+    if exact.numerator == 0:
         return -0.0 if negative_zero else 0.0
-    sign, size = (-1.0 if exact < 0 else 1.0), abs(exact)
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    if Fraction(2) ** exponent > size:
-        exponent -= 1
-    exponent = max(exponent, 1 - bias)
-    steps = size / Fraction(2) ** (exponent - mantissa)
-    whole, rest = divmod(steps.numerator, steps.denominator)
-    twice = 2 * rest
-    if twice > steps.denominator or (twice == steps.denominator and whole & 1):
+    whole, rest, parts, exponent = steps_of(exact, kind)
+    if 2 * rest > parts or (2 * rest == parts and whole & 1):
         whole += 1
-    value = Fraction(whole) * Fraction(2) ** (exponent - mantissa)
-    if value >= Fraction(2) ** (bias + 1):
-        return sign * math.inf
-    return sign * float(value)
+    overflows = whole.bit_length() + exponent > 1 << (FORMATS[kind][1] - 1)
+    size = math.inf if overflows else math.ldexp(whole, exponent)
+    return -size if exact.numerator < 0 else size
 
 
 def finite(*values: float) -> bool:

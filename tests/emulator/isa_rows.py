@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tests.emulator.isa_oracle import Oracle, add, decode, encode, fma, mul, rounded, rounded_or_special
+from tests.emulator.isa_oracle import (
+    Oracle,
+    add,
+    decode,
+    encode,
+    fma,
+    mul,
+    rounded,
+    rounded_or_special,
+    two_to,
+)
 
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
@@ -146,7 +156,7 @@ def turns(function: Callable[[float], float]) -> Callable[[float], float]:
 def scaled(value: float, exponent: int, kind: str) -> float:
     if not math.isfinite(value) or value == 0:
         return value
-    return rounded(Fraction(value) * Fraction(2) ** max(min(exponent, 3000), -3000), kind)
+    return rounded(Fraction(value) * two_to(max(min(exponent, 3000), -3000)), kind)
 
 
 def split(value: float) -> tuple[float, int]:

@@ -17,10 +17,11 @@ from tests.emulator.isa_oracle import (
     mul,
     rounded,
     rounded_or_special,
+    two_to,
 )
 from tests.emulator.isa_rows import Row, halves, logarithm, power_of_two, row
 from tests.emulator.isa_rows_rare import FORMATS as EIGHT_BIT
-from tests.emulator.isa_rows_rare import eight_bit
+from tests.emulator.isa_rows_rare import nearest, positive_codes
 
 # Numerators and denominators farther apart than this are scaled; a division's result below is zero.
 FAR = {"f32": 96, "f64": 768}
@@ -37,14 +38,14 @@ def exponent_field(value: float, kind: str) -> int:
 def is_denormal(exact: Fraction, kind: str) -> bool:
     """Whether the number, rounded to the format, is neither zero nor normal."""
     bits = FORMATS[kind][1]
-    smallest = Fraction(2) ** (2 - (1 << (bits - 1)))
+    smallest = two_to(2 - (1 << (bits - 1)))
     return 0 < abs(Fraction(rounded(exact, kind))) < smallest
 
 
 def times_power(value: float, power: int, kind: str) -> float:
     if not math.isfinite(value) or value == 0:
         return value
-    return rounded(Fraction(value) * Fraction(2) ** power, kind)
+    return rounded(Fraction(value) * two_to(power), kind)
 
 
 def division_scale(kind: str) -> Callable[[float, float, float], tuple[float, bool]]:
@@ -87,7 +88,7 @@ def division_sum(kind: str) -> Callable[[float, float, float, int], float]:
         if exact == 0:
             return fma(a, b, c, kind)
         power = FACTOR[kind] if exponent_field(c, kind) > bias else -FACTOR[kind]
-        return rounded(exact * Fraction(2) ** power, kind, exact < 0)
+        return rounded(exact * two_to(power), kind, exact < 0)
 
     return of
 
@@ -167,7 +168,7 @@ def stochastic(name: str, position: int) -> Callable[[float, int, int], int]:
     """v_cvt_sr_*: noise as wide as the mantissa bits that are dropped is added before they are cut off."""
     mantissa, bias = EIGHT_BIT[name]
     dropped = 23 - mantissa
-    codes = sorted((Fraction(eight_bit(c, mantissa, bias)), c) for c in range(128))
+    codes = positive_codes(mantissa, bias)
 
     def of(value: float, noise: int, old: int) -> int:
         bits, byte = encode(value, "f32"), 0x80
@@ -175,7 +176,7 @@ def stochastic(name: str, position: int) -> Callable[[float, int, int], int]:
             moved = (bits & 0x7FFFFFFF) + (noise >> 32 - dropped) >> dropped << dropped
             if moved >> 23 != 0xFF:
                 size = Fraction(decode(moved, "f32"))
-                best = min(codes, key=lambda v: (abs(v[0] - size), v[1] & 1))
+                best = nearest(codes, size)
                 beyond = codes[-1][0] + (codes[-1][0] - codes[-2][0]) / 2
                 byte = 0x80 if size >= beyond else best[1] | (0x80 if bits >> 31 and best[1] else 0)
         return old & ~(0xFF << 8 * position) | byte << 8 * position

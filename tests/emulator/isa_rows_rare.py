@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from tests.emulator.isa_oracle import add, encode, fma, mul, rounded_or_special
+from tests.emulator.isa_oracle import add, encode, fma, mul, rounded_or_special, two_to
 from tests.emulator.isa_rows import (
     Row,
     byte_distance,
@@ -54,30 +56,40 @@ def _byte(value: float) -> int:
     return 0 if value <= 0 else 255 if value >= 255 else round(Fraction(value))
 
 
+@functools.cache
 def eight_bit(byte: int, mantissa: int, bias: int) -> float:
     """gfx942's 8-bit floats: 0x80 is the only NaN; no infinity, no negative zero."""
     if byte == 0x80:
         return math.nan
     exponent, fraction = byte >> mantissa & (1 << (7 - mantissa)) - 1, byte & (1 << mantissa) - 1
-    size = Fraction(fraction, 1 << mantissa) * Fraction(2) ** (1 - bias)
+    size = Fraction(fraction, 1 << mantissa) * two_to(1 - bias)
     if exponent:
-        size = (1 + Fraction(fraction, 1 << mantissa)) * Fraction(2) ** (exponent - bias)
+        size = (1 + Fraction(fraction, 1 << mantissa)) * two_to(exponent - bias)
     return float(-size if byte & 0x80 else size)
+
+
+@functools.cache
+def positive_codes(mantissa: int, bias: int) -> list[tuple[Fraction, int]]:
+    """Value and code of every number that is not negative, in order."""
+    return sorted((abs(Fraction(eight_bit(c, mantissa, bias))), c) for c in range(128))
+
+
+def nearest(codes: list[tuple[Fraction, int]], exact: Fraction) -> tuple[Fraction, int]:
+    """Of two that are equally near, the even code."""
+    place = bisect.bisect(codes, exact, key=lambda v: v[0])
+    return min(codes[max(place - 1, 0) : place + 1], key=lambda v: (abs(v[0] - exact), v[1] & 1))
 
 
 def to_eight_bit(value: float, mantissa: int, bias: int) -> int:
     """Nearest even; what does not fit is NaN."""
     if not math.isfinite(value):
         return 0x80
-    largest = abs(eight_bit(0x7F, mantissa, bias))
-    codes = sorted((abs(eight_bit(c, mantissa, bias)), c) for c in range(128))
+    codes = positive_codes(mantissa, bias)
+    largest, below = codes[-1][0], codes[-2][0]
     exact = abs(Fraction(value))
-    if exact > Fraction(largest) + (Fraction(largest) - Fraction(codes[-2][0])) / 2:
+    if exact >= largest + (largest - below) / 2:  # a tie, too: the largest code is odd
         return 0x80
-    best = min(codes, key=lambda v: (abs(Fraction(v[0]) - exact), v[1] & 1))
-    tie_above = exact == Fraction(largest) + (Fraction(largest) - Fraction(codes[-2][0])) / 2
-    if tie_above:
-        return 0x80  # the largest code is odd
+    best = nearest(codes, exact)
     return best[1] | (0x80 if value < 0 and best[1] else 0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Small:
     def number(self, code: int) -> Fraction:
         exponent, fraction = code >> self.mantissa, code & (1 << self.mantissa) - 1
         size = Fraction(fraction, 1 << self.mantissa) + (1 if exponent else 0)
-        return size * Fraction(2) ** ((exponent or 1) - self.bias)
+        return size * isa.two_to((exponent or 1) - self.bias)
 
     def value(self, code: int) -> float:
         size = code & self.sign - 1
@@ -63,7 +64,7 @@ class Small:
         if exact >= beyond[-1]:
             size = len(numbers)
         else:
-            low = max(c for c in range(len(numbers)) if numbers[c] <= exact)
+            low = bisect.bisect_right(numbers, exact) - 1
             part = (exact - beyond[low]) / (beyond[low + 1] - beyond[low])
             if noise is None:
                 up = part > Fraction(1, 2) or (part == Fraction(1, 2) and low & 1)
@@ -106,7 +107,7 @@ def scaled(value: float, scale: int, up: bool) -> Fraction | float:
         return math.nan
     if not math.isfinite(value) or value == 0:
         return value
-    return Fraction(value) * Fraction(2) ** ((scale - 127) * (1 if up else -1))
+    return Fraction(value) * isa.two_to((scale - 127) * (1 if up else -1))
 
 
 def span(first: int, bits: int) -> str:

@@ -187,11 +187,8 @@ def mantissa(kind: str) -> Operation:
         if modes.is_nan(a, kind) or modes.is_infinite(a, kind) or not modes.size_of(a, kind):
             return modes.quiet(a, kind) if modes.is_nan(a, kind) else a
         exact = modes.value(a, kind)
-        while abs(exact) >= 1:
-            exact /= 2
-        while abs(exact) * 2 < 1:
-            exact *= 2
-        return modes.rounded(exact, kind, modes.NEAREST)
+        exact /= isa.two_to(exact.numerator.bit_length() - exact.denominator.bit_length())  # now in (1/2, 2)
+        return modes.rounded(exact / 2 if abs(exact) >= 1 else exact, kind, modes.NEAREST)
 
     return of
 

@@ -211,23 +211,21 @@ def test_two_addresses_in_one_instruction(
 def test_scalar_loads_from_buffers_stop_at_their_end(
     dwords: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    states = isa.fresh()
+    states = isa.fresh(2)
     states["memory"] = np.arange(1024) + 1
-    states["sgpr"][0][4:8] = [isa.MEMORY_ADDRESS & M32, isa.MEMORY_ADDRESS >> 32, 24, 0]
-    states["sgpr"][0][2:4] = states["sgpr"][0][4:6]
-    states["sgpr"][0][16:48] = 77
+    states["sgpr"][:, 4:8] = [isa.MEMORY_ADDRESS & M32, isa.MEMORY_ADDRESS >> 32, 24, 0]
+    states["sgpr"][:, 2:4] = states["sgpr"][:, 4:6]
+    states["sgpr"][:, 16:48] = 77
     suffix = f"x{dwords}" if dwords > 1 else ""
     places = "s16" if dwords == 1 else f"s[16:{15 + dwords}]"
     lines = [
         f"s_buffer_load_dword{suffix} {places}, s[4:7], 0x10",
         f"s_load_dword{suffix} {places}, s[2:3], 0x10",
     ]
-    states["count"] = 1
-    after = isa.run(lines, states, tmp_path_factory.mktemp("scalar"))[0]
-    assert list(after["sgpr"][16 : 16 + dwords]) == [5 + i if 16 + 4 * i < 24 else 0 for i in range(dwords)]
-    states["first"] = 1
-    after = isa.run(lines, states, tmp_path_factory.mktemp("scalar"))[0]
-    assert list(after["sgpr"][16 : 16 + dwords]) == [5 + i for i in range(dwords)]
+    states["first"] = [0, 1]
+    buffer, memory = isa.run(lines, states, tmp_path_factory.mktemp("scalar"))
+    assert list(buffer["sgpr"][16 : 16 + dwords]) == [5 + i if 16 + 4 * i < 24 else 0 for i in range(dwords)]
+    assert list(memory["sgpr"][16 : 16 + dwords]) == [5 + i for i in range(dwords)]
 
 
 @pytest.mark.parametrize("dwords", [1, 2, 4])

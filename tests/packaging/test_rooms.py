@@ -1,6 +1,7 @@
 """The rooms: who may import whom, how many files a room holds, who may open a file, and that a name is given once."""
 
 import ast
+import functools
 import re
 import tomllib
 from collections import defaultdict
@@ -83,6 +84,7 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name if name in ROOM_OF_MODULE else node.module or ""
 
 
+@functools.cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
