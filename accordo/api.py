@@ -38,7 +38,7 @@ from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.places import named
-from hipscope.analysis.toolchain.build import BuiltProgram, build_program, compile_device
+from hipscope.analysis.toolchain.build import BuiltProgram, build_program, compile_device, precompile_headers
 from hipscope.analysis.toolchain.code_object import (
     CodeObject,
     KernelMetadata,
@@ -200,7 +200,10 @@ def _built(
     if path.is_dir() or is_source(path):
         project = buildable_project(path, tuple(arguments), config, run, bench=bench)
         run.say("compiling the reference")
-        return project, build_program(project, toolchain, run)
+        built = build_program(project, toolchain, run)
+        # For the candidates and the kernel in double precision, which begin as the reference does.
+        precompile_headers(project, toolchain, run, sides=("device",), shared=True)
+        return project, built
     if not os.access(path, os.X_OK):
         raise UsageError(f"{path}: neither a HIP source nor a program")
     project = Project(path.parent, path, (), config, tuple(arguments), "single")

@@ -227,18 +227,25 @@ def source_command(project: Project, toolchain: Toolchain, source: Path, run: Ru
     )
 
 
-def precompile_headers(project: Project, toolchain: Toolchain, run: Run) -> None:
-    """Precompile what the program's source begins with, for both sides, so that later compiles are quick.
+def precompile_headers(
+    project: Project,
+    toolchain: Toolchain,
+    run: Run,
+    *,
+    sides: Sequence[Side] = ("device", "host"),
+    shared: bool = False,
+) -> None:
+    """Precompile what the program's source begins with, for these sides, so that later compiles are quick.
 
-    Without effect for a build command, and where that cannot be done.
+    `shared`: that part alone which serves programs with other headers of the C++ library, too. Without effect for a
+    build command, and where that cannot be done.
     """
     if project.build_kind != "single" or project.main_source is None:
         return
     unit = _single_unit(project, project.main_source)
-    sides: tuple[Side, ...] = ("device", "host")
     for side in sides:
         order = _Order(project, toolchain, unit, side, run.texts, run.cancel)
-        _preamble(order, _flags(order), "now")
+        _preamble(order, _flags(order), "now", shared=shared)
 
 
 def _said_once(failures: Sequence[BuildFailed]) -> str:
@@ -431,14 +438,12 @@ def _flags(order: _Order) -> list[str]:
     ]
 
 
-def _preamble(order: _Order, flags: Sequence[str], make: Make) -> Precompiled | None:
+def _preamble(order: _Order, flags: Sequence[str], make: Make, *, shared: bool = False) -> Precompiled | None:
     """The headers that the source begins with, precompiled, if that stands for what the compiler would read."""
     texts = order.given
     whole = preamble_of(texts[order.unit.file])
-    if whole is None:
-        return None
     wanted: list[tuple[Preamble, Make]] = [(whole, make)]
-    if make != "now" and whole != whole.shared:
+    if (shared or make != "now") and whole != whole.shared:
         wanted = [(whole, "never"), (whole.shared, make)]
     for preamble, how in wanted:
         found = precompiled(

@@ -1,5 +1,7 @@
 """The system headers that a source begins with, precompiled once for all sources that begin with the same ones.
 
+The compiler itself puts headers before each HIP source; a source that begins with none has these alone precompiled.
+
 Takes the text of a source and how it is compiled, gives a precompiled header and the number of bytes of the source that
 it stands for: for single compiles one that many programs share, ahead of many compiles one of all its headers. Most of
 the time of a compile goes into these headers; what the compiler makes of the whole source is the same, byte for byte.
@@ -55,7 +57,10 @@ _SEARCHED = ("-isystem", "-I")
 
 @dataclass(frozen=True)
 class Preamble:
-    """The `#include <...>` lines at the start of a source: they alone, and where each ends in it, in bytes."""
+    """The `#include <...>` lines at the start of a source: they alone, and where each ends in it, in bytes.
+
+    Where there are none, what the compiler includes by itself is left.
+    """
 
     text: bytes
     ends: tuple[int, ...]
@@ -63,7 +68,7 @@ class Preamble:
     @property
     def size(self) -> int:
         """How far they reach."""
-        return self.ends[-1]
+        return self.ends[-1] if self.ends else 0
 
     @property
     def shared(self) -> Preamble:
@@ -93,8 +98,8 @@ class Precompiled:
         return tuple(word for flag in given for word in ("-Xclang", flag))
 
 
-def preamble_of(text: bytes) -> Preamble | None:
-    """The preamble of a source, or None when it begins with something else."""
+def preamble_of(text: bytes) -> Preamble:
+    """The preamble of a source; empty when it begins with something else."""
     at = 0
     ends: list[int] = []
     lines: list[bytes] = []
@@ -106,7 +111,7 @@ def preamble_of(text: bytes) -> Preamble | None:
             ends.append(at)
             lines.append(b"#include " + include[1] + b"\n")
         else:
-            return Preamble(b"".join(lines), tuple(ends)) if lines else None
+            return Preamble(b"".join(lines), tuple(ends))
 
 
 def precompiled(

@@ -1,5 +1,6 @@
-"""A cache of its own for each test, and small HIP programs to build."""
+"""A cache for all tests of a run, an empty one for those that test the cache, and small HIP programs to build."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,25 @@ int main() {
 """
 
 
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all tests and processes of a run, as a user has one: headers are precompiled once.
+
+    What is built is found by its place, and each test has a place of its own.
+    """
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "analysis-cache"
+
+
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache directory, which other tests use, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared_cache))
+    return shared_cache / "hipscope"
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache directory that lasts as long as the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "hipscope"

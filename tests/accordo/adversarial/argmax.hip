@@ -1,4 +1,9 @@
 // The largest element and its place, the first of equal ones; one workgroup.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void argmax(const float* in, int* where, float* best, int n) {

@@ -1,4 +1,9 @@
 // y += a x, with strides, as BLAS has it.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void axpy(int n, float a, const float* x, int incx, float* y, int incy) {

@@ -1,3 +1,8 @@
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void best64(const unsigned long long* keys, unsigned long long* best, int* where, int n, unsigned long long least) {

@@ -1,4 +1,9 @@
 // One step of a sorting network.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void bitonic(int* data, int j, int k, int n) {

@@ -1,4 +1,9 @@
 // How often each byte occurs in a text, which here is plain English.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void bytes_histogram(const char* text, unsigned* bins, int n) {

@@ -1,4 +1,9 @@
 // The commutator of one complex matrix with many: nothing but rounding is left where all numbers are the same.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void commutator(const float2* all, const float2* with, float2* out, int dim, float step) {

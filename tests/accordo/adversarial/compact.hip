@@ -1,4 +1,9 @@
 // The values above a threshold, in order; a workgroup of one wave counts them by ballots.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void compact(const int* in, int* out, int* count, int n, int least) {

@@ -1,4 +1,9 @@
 // A first derivative by differences of eighth order: of a field that is the same everywhere, only rounding is left.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void derivative(const float* in, float* out, int n, float scale) {

@@ -1,4 +1,9 @@
 // What follows a layer, with a switch for each part.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void epilogue(const float* in, const float* bias, float* out, int n, int use_bias, int relu, int square,

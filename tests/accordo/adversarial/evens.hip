@@ -1,4 +1,9 @@
 // Every other element is scaled in place.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void evens(float* data, int n, float scale) {

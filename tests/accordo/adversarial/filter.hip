@@ -1,4 +1,9 @@
 // A filter with its taps in constant memory, which counts its launches' elements in a device variable.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 __constant__ float taps[5];
 __device__ int total;

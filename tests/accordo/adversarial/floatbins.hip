@@ -1,4 +1,9 @@
 // How often each number comes, held as floats; a workgroup counts in LDS.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void floatbins(const float* x, int* bins, int n) {

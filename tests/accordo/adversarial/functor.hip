@@ -1,4 +1,9 @@
 // A template that takes what to do as a function object.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 struct Affine {
   float a, b;

@@ -1,4 +1,9 @@
 // Rows of a table, chosen by an index; a negative one gives zeros. What was recorded has the identity.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void gather(const float* table, const int* index, float* out, int n, int width) {

@@ -1,4 +1,9 @@
 // An activation on 16-bit floats.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void gelu(const __bf16* in, __bf16* out, int n) {

@@ -1,4 +1,9 @@
 // C = alpha A B + beta C, row by row, with leading dimensions.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void gemm(int m, int n, int k, float alpha, const float* a, int lda, const float* b, int ldb, float beta,

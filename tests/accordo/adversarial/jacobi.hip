@@ -1,4 +1,9 @@
 // A relaxation that goes to and fro between two buffers.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void jacobi(const float* from, float* to, int n, int step) {

@@ -1,4 +1,9 @@
 // Sums with a second number for what rounding loses.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void kahan(const float* in, float* out, int n, int length) {

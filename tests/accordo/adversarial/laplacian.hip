@@ -1,4 +1,9 @@
 // A Laplacian whose coefficients sum to zero: of a field that is the same everywhere, only rounding is left.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void laplacian(const float* in, float* out, int nx, int ny, float ax, float ay) {

@@ -1,4 +1,9 @@
 // Leaky ReLU.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void leaky(const float* x, float* y, int n, float slope) {

@@ -1,4 +1,9 @@
 // LU factorisation in place of many small matrices, which a table of pointers leads to.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void lu(float* const* matrices, int n, int count) {

@@ -1,4 +1,9 @@
 // Elements where a mask of bytes allows them; here it allows all.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void masked(const float* in, const unsigned char* mask, float* out, int n) {

@@ -1,4 +1,9 @@
 // The mean of each tile, in double precision; the last tile may be shorter.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void mean(const double* in, double* out, int n) {

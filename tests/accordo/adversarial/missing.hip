@@ -1,4 +1,9 @@
 // Measurements with labels; -999 stands for a missing one, 30000 for no label. This run has neither.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void missing(const float* in, const int* label, const double* weight, float* out, int n) {

@@ -1,4 +1,9 @@
 // Two arrays combined in one of three ways; a byte says which.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 enum class Mode : unsigned char { add, top, first };
 // kernel begin

@@ -1,4 +1,9 @@
 // Accelerations of bodies that attract each other, softened.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void nbody(const float4* body, float4* acc, int n, float eps2) {

@@ -1,3 +1,8 @@
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void packed(const unsigned* a, const unsigned* b, unsigned* out, int n) {

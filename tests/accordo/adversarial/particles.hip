@@ -1,4 +1,9 @@
 // Particles between two walls; a structure leads to their arrays. All of them are alive, and none reaches a wall.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 struct Particles {
   float *x, *v;

@@ -1,4 +1,9 @@
 // Floats to 8-bit integers: rounded to even, clamped. What was recorded needs no clamping.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void quantise(const float* in, signed char* out, float scale, int zero, int n) {

@@ -1,3 +1,8 @@
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void random64(unsigned* out, long long n, unsigned long long seed, long long shift) {

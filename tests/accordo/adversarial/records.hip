@@ -1,4 +1,9 @@
 // Particles as an array of structures of mixed types.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 struct Record {
   float x, v;

@@ -1,3 +1,8 @@
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 #include <cstdio>
 // kernel begin

@@ -1,4 +1,9 @@
 // The elements of each workgroup in reverse order, by LDS of a size that the launch gives.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void reverse(const float* in, float* out, int n) {

@@ -1,4 +1,9 @@
 // Each row divided by its length, in place, with a little added so that a row of zeros stays one.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void rownorm(float* x, float eps, int rows, int width) {

@@ -1,4 +1,9 @@
 // Inclusive sums within each workgroup, in 64 bits, and the sum of each workgroup.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void scan(const int* in, long long* out, long long* sums, int n) {

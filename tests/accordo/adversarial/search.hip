@@ -1,4 +1,9 @@
 // Whether a pattern begins at each place of a text.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void search(const char* text, const char* pattern, unsigned char* hit, int n, int m) {

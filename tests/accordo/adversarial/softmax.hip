@@ -1,4 +1,9 @@
 // Softmax of each row; a workgroup takes a row.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void softmax(const float* in, float* out, int cols) {

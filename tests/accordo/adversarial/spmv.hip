@@ -1,4 +1,9 @@
 // Sparse matrix times vector, rows compressed; every row has five entries, as a finite-difference matrix does.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void spmv(const int* row, const int* col, const float* val, const float* x, float* y, int rows) {

@@ -1,4 +1,9 @@
 // Five-point stencil on a field whose rows lie `pitch` elements apart; the border is copied.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void stencil(const float* in, float* out, int rows, int cols, int pitch, float c) {

@@ -2,6 +2,8 @@
 
 Beside each program `NAME.hip` lies `NAME.inc` with its candidates. One begins with `//// wrong NAME: WHY`, or `right`;
 then `-` and `+` lines say which text of the kernel stands for which.
+
+All programs begin with the same system headers, which are precompiled once for them and their candidates.
 """
 
 from __future__ import annotations

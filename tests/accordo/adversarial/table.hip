@@ -1,4 +1,9 @@
 // Counts of keys that lie in range; none is recorded outside of it.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void table(const int* keys, int* counts, int n, int bins) {

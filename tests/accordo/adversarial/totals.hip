@@ -1,4 +1,9 @@
 // The sum of all elements, by a tree in each workgroup and one atomic addition.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void totals(const float* in, float* sum, int n) {

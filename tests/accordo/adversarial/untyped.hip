@@ -1,5 +1,10 @@
 // Weighted sums that no declaration gives a type: a workspace of bytes with structures, floats and counters side by side,
 // and variables of the device.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 struct Entry {
   float sum[2];

@@ -1,4 +1,9 @@
 // Sums of rows, weighted; what is read and written lies behind the pointers of a structure with numbers of its own.
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 struct Row {
   const float* data;

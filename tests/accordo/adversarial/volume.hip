@@ -1,3 +1,8 @@
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
 #include "harness.hpp"
 // kernel begin
 __global__ void volume(const float* in, float* out, int nx, int ny, int nz, float c) {

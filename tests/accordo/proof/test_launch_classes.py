@@ -14,7 +14,6 @@ from hipscope.accordo.reference.prepare import Reference
 
 DIGITS = """
 #include <hip/hip_runtime.h>
-#include <utility>
 #include <vector>
 __global__ void digits(const unsigned* keys, unsigned* counts, int n, int shift) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

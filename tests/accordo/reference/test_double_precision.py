@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -14,7 +16,9 @@ from hipscope.accordo import api as accordo
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.oracle.launch import Images
 from hipscope.accordo.oracle.source import widened
+from hipscope.accordo.proof.validate import validate
 from hipscope.accordo.reference.double_precision import Oracles
+from hipscope.accordo.reference.prepare import Reference
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.settings import ReferenceSettings
 
@@ -136,17 +140,27 @@ Compare = Callable[[str, str, str], Verdict]
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Compare:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compare]:
+    """Each kernel is recorded and prepared once for all candidates."""
     folder = tmp_path_factory.mktemp("precision")
     (folder / "reference.hip").write_text(PROGRAM)
+    with ExitStack() as recordings:
 
-    def compare(kernel: str, old: str, new: str) -> Verdict:
-        assert PROGRAM.count(old) == 1
-        (folder / "candidate.hip").write_text(PROGRAM.replace(old, new))
-        with accordo.capture(folder / "reference.hip", kernel=kernel) as recording:
-            return accordo.compare(recording, folder / "candidate.hip")
+        @functools.cache
+        def prepared(kernel: str) -> tuple[accordo.Recording, Reference]:
+            recording = recordings.enter_context(accordo.capture(folder / "reference.hip", kernel=kernel))
+            return recording, accordo.prepare(recording)
 
-    return compare
+        def compare(kernel: str, old: str, new: str) -> Verdict:
+            assert PROGRAM.count(old) == 1
+            recording, reference = prepared(kernel)
+            candidate = (
+                folder / f"candidate_{len(list(folder.iterdir()))}.hip"
+            )  # a recording reads a file once
+            candidate.write_text(PROGRAM.replace(old, new))
+            return validate(reference, accordo.code_object_of(recording, candidate).path)
+
+        yield compare
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.toolchain.build import build_program
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import command_project
+from tests.plain_hip import PLAIN_HIP
 
-KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { *p = 1; }\nvoid go(int* p) { k<<<1, 1>>>(p); }\n"
+KERNEL = PLAIN_HIP + "__global__ void k(int* p) { *p = 1; }\nvoid go(int* p) { k<<<1, 1>>>(p); }\n"
 MAIN = "void go(int*);\nint main() { go(nullptr); }\n"
 BEGIN = "cmake_minimum_required(VERSION 3.21)\n"
 PROJECTS = {
@@ -65,7 +66,8 @@ def test_cmakes_ways_to_hip_configure_and_build_without_rocm(
     (tmp_path / "CMakeLists.txt").write_text(BEGIN + PROJECTS[kind])
     (tmp_path / ("kernel.hip" if kind == "language" else "kernel.cpp")).write_text(KERNEL)
     (tmp_path / "main.cpp").write_text(MAIN)
-    build = "cmake -S . -B build -DCMAKE_CXX_COMPILER=clang++ && cmake --build build"
+    flags = "-DCMAKE_CXX_FLAGS=-nogpuinc -DCMAKE_HIP_FLAGS=-nogpuinc"
+    build = f"cmake -S . -B build -DCMAKE_CXX_COMPILER=clang++ {flags} && cmake --build build"
     settings = Config(build=build, run="build/app")
     tree = build_program(command_project(tmp_path, settings, None), toolchain)
     assert (tree.directory / "build/app").exists()
@@ -74,13 +76,13 @@ def test_cmakes_ways_to_hip_configure_and_build_without_rocm(
     assert "have changed" not in again.output, "CMake has taken its compiler for another one"
 
 
-@pytest.mark.parametrize("package", ["ROCM 0.8", "ROCmCMakeBuildTools"])
-def test_rocms_own_cmake_modules_are_not_needed(tmp_path: Path, toolchain: Toolchain, package: str) -> None:
+def test_rocms_own_cmake_modules_are_not_needed(tmp_path: Path, toolchain: Toolchain) -> None:
     if toolchain.calls.rocm is not None:
         pytest.skip("ROCm is installed")
     (tmp_path / "main.cpp").write_text(MAIN)
     (tmp_path / "CMakeLists.txt").write_text(
-        BEGIN + f"find_package({package} REQUIRED)\ninclude(ROCMInstallTargets)\ninclude(ROCMCreatePackage)\n"
+        BEGIN + "find_package(ROCM 0.8 REQUIRED)\nfind_package(ROCmCMakeBuildTools REQUIRED)\n"
+        "include(ROCMInstallTargets)\ninclude(ROCMCreatePackage)\n"
         "rocm_setup_version(VERSION 1.2.3)\nadd_executable(app-${PROJECT_VERSION_MINOR} main.cpp)\n"
         "rocm_install(TARGETS app-2 COMPONENT devel)\nrocm_create_package(NAME app DESCRIPTION x)\n"
         'rocm_check_target_ids(KNOWN TARGETS "gfx90a;gfx942")\nif(NOT KNOWN)\nmessage(FATAL_ERROR "none")\nendif()\n'

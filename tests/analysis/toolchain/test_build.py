@@ -78,12 +78,12 @@ class TestOneFile:
         for name in ("one", "two"):
             (elsewhere / name).mkdir()
             (elsewhere / name / "which.h").write_text(f'#define WHICH "{name} of the folders"\n')
-        program.write_text("#include <which.h>\nconst char* which = WHICH;\n" + program.read_text())
+        program.write_text("#include <which.h>\nconst char* which = WHICH;\nint main() { return 0; }\n")
         for name in ("one", "two"):
             searched = {"CPATH": str(elsewhere / name)}
             if place == "environment":
                 monkeypatch.setenv("CPATH", searched["CPATH"])
-            config = Config(env=searched if place == "settings" else {})
+            config = Config(flags=["-nogpuinc"], env=searched if place == "settings" else {})
             project = resolve_project(program, config=config)
             built = build_program(project, toolchain, confined=confined)
             assert f"{name} of the folders".encode() in Path(built.argv[0]).read_bytes()
@@ -322,21 +322,21 @@ class TestCache:
         assert results[0] == results[1]
 
     def test_a_failed_build_leaves_nothing_in_the_cache(
-        self, program: Path, toolchain: Toolchain, cache: Path
+        self, program: Path, toolchain: Toolchain, empty_cache: Path
     ) -> None:
         program.write_text("int main() { return nothing; }\n")
         with pytest.raises(BuildFailed):
             build_program(resolve_project(program), toolchain)
-        assert _files(cache / "build") == []
+        assert _files(empty_cache / "build") == []
 
     def test_a_cancelled_build_stops_and_leaves_nothing(
-        self, project: Project, toolchain: Toolchain, cache: Path
+        self, project: Project, toolchain: Toolchain, empty_cache: Path
     ) -> None:
         cancel = threading.Event()
         cancel.set()
         with pytest.raises(Cancelled):
             build_program(project, toolchain, Run(cancel))
-        assert _files(cache / "build") == []
+        assert _files(empty_cache / "build") == []
 
 
 def test_a_file_that_is_no_code_object_is_one_clear_line(program: Path) -> None:

@@ -21,9 +21,12 @@ from hipscope.analysis.toolchain.code_object import (
 from hipscope.analysis.toolchain.command_build import build_in_tree
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import resolve_project
+from tests.analysis.conftest import PROGRAM
+from tests.plain_hip import PLAIN_HIP
 from tests.unsaved import unsaved
 
 KERNEL = "_Z5twicePKfPfi"
+INCLUDE = "#include <hip/hip_runtime.h>\n"
 
 
 def debug_files(code_object: Path, toolchain: Toolchain) -> str:
@@ -31,6 +34,12 @@ def debug_files(code_object: Path, toolchain: Toolchain) -> str:
 
 
 class TestBuildCommand:
+    @pytest.fixture
+    def program(self, program: Path) -> Path:
+        """The program without HIP's headers: it is compiled with -nogpuinc."""
+        program.write_text(PROGRAM.replace(INCLUDE, PLAIN_HIP))
+        return program
+
     @pytest.fixture
     def made(self, tmp_path: Path, program: Path) -> Path:
         """A project of two files and a Makefile, with an old object file in the user's tree."""
@@ -47,9 +56,9 @@ class TestBuildCommand:
                 app: twice.o other.o
                 \thipcc -o $@ $^
                 %.o: %.hip scale.h
-                \thipcc --offload-arch=gfx90a -c -o $@ $<
+                \thipcc -nogpuinc --offload-arch=gfx90a -c -o $@ $<
                 %.o: %.cpp scale.h
-                \thipcc -c -o $@ $<
+                \thipcc -nogpuinc -c -o $@ $<
             """)
         )
         (root / "hipscope.toml").write_text('build = "make"\nrun = "./app one"\n')
@@ -112,7 +121,7 @@ class TestBuildCommand:
         (made / "scale.h").rename(beside / "scale.h")
         makefile = made / "Makefile"
         makefile.write_text(
-            "app: twice.hip other.cpp ../common/scale.h\n\thipcc -I../common -o $@ twice.hip other.cpp\n"
+            "app: twice.hip other.cpp ../common/scale.h\n\thipcc -nogpuinc -I../common -o $@ twice.hip other.cpp\n"
         )
         with pytest.raises(BuildFailed) as told:
             build_program(resolve_project(made), toolchain)
@@ -131,21 +140,22 @@ class TestBuildCommand:
         self, tmp_path: Path, toolchain: Toolchain
     ) -> None:
         """With `-fgpu-rdc`; a second program of the build defines a name of the first one, too."""
-        include = "#include <hip/hip_runtime.h>\n"
         kernel = tmp_path / "kernel.hip"
         kernel.write_text(
-            f"{include}__device__ float part(float x);\n"
+            f"{PLAIN_HIP}__device__ float part(float x);\n"
             "__global__ void twice(float* p) { p[threadIdx.x] = part(p[threadIdx.x]); }\n"
             "int main() { twice<<<1, 64>>>(nullptr); }\n"
         )
-        (tmp_path / "part.hip").write_text(include + "__device__ float part(float x) { return 2.0f * x; }\n")
+        (tmp_path / "part.hip").write_text(
+            PLAIN_HIP + "__device__ float part(float x) { return 2.0f * x; }\n"
+        )
         (tmp_path / "second.hip").write_text(
-            include + "__device__ float part(float x) { return x; }\nint main() { return 0; }\n"
+            PLAIN_HIP + "__device__ float part(float x) { return x; }\nint main() { return 0; }\n"
         )
         (tmp_path / "Makefile").write_text(
             "all: app second\napp: kernel.o part.o\n\thipcc -fgpu-rdc --hip-link $^ -o $@\n"
             "second: second.o\n\thipcc -fgpu-rdc --hip-link $^ -o $@\n"
-            "%.o: %.hip\n\thipcc -fgpu-rdc -c $< -o $@\n"
+            "%.o: %.hip\n\thipcc -nogpuinc -fgpu-rdc -c $< -o $@\n"
         )
         (tmp_path / "hipscope.toml").write_text('build = "make app"\nrun = "./app"\n')
         project = resolve_project(tmp_path)
@@ -169,8 +179,8 @@ class TestBuildCommand:
         launches = "int main() { first<<<1, 64>>>(nullptr); second<<<1, 64>>>(nullptr); }\n"
         included = '#include "../shared dir/kernel.h"\n#include "../shared dir/more.cu"\n'
         (root / "cuda" / "main.cu").write_text("#include <cuda_runtime.h>\n" + included + launches)
-        (root / "hip" / "main.hip").write_text("#include <hip/hip_runtime.h>\n" + included + launches)
-        (root / "Makefile").write_text("app: hip/main.hip\n\thipcc -MMD -DSCALE=3 -o $@ $<\n")
+        (root / "hip" / "main.hip").write_text(PLAIN_HIP + included + launches)
+        (root / "Makefile").write_text("app: hip/main.hip\n\thipcc -nogpuinc -MMD -DSCALE=3 -o $@ $<\n")
         (root / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
         return root
 
@@ -278,7 +288,7 @@ class TestBuildCommand:
             "int other() { hipDeviceProp_tR0600 p; return hipGetDevicePropertiesR0600(&p, 0) != hipSuccess; }\n"
         )
         text = (made / "Makefile").read_text()
-        host = "hipcc -c -o $@ $<\n"
+        host = "hipcc -nogpuinc -c -o $@ $<\n"
         assert text.endswith(host)
         (made / "Makefile").write_text(
             text.removesuffix(host) + f"{compiler} -std=c++17 -D__HIP_PLATFORM_AMD__ -c -o $@ $<\n"
@@ -292,11 +302,12 @@ class TestBuildCommand:
         """`--genco` is an option of hipcc alone: no clang knows it."""
         root = program.parent
         (root / "module.hip").write_text(
-            '#include <hip/hip_runtime.h>\nextern "C" __global__ void one(float* p) { p[threadIdx.x] = 1; }\n'
+            f'{PLAIN_HIP}extern "C" __global__ void one(float* p) {{ p[threadIdx.x] = 1; }}\n'
         )
         program.write_text("int main() { return 0; }\n")
         settings = Config(
-            build=f"hipcc --genco -o module.co module.hip && hipcc {program.name} -o app", run="./app"
+            build=f"hipcc -nogpuinc --genco -o module.co module.hip && hipcc -nogpuinc {program.name} -o app",
+            run="./app",
         )
         built = build_program(resolve_project(root, config=settings), toolchain)
         (tmp,) = gpu_images(built.directory / "module.co", toolchain.offload_bundler)
@@ -313,8 +324,7 @@ class TestBuildCommand:
     ) -> None:
         root = program.parent
         program.write_text(
-            "#include <hip/hip_runtime.h>\n"
-            "__device__ float twice(float);\n"
+            f"{PLAIN_HIP}__device__ float twice(float);\n"
             "__global__ void all(float* p) { p[threadIdx.x] = twice(p[threadIdx.x]); }\n"
             "int main() { all<<<1, 64>>>(nullptr); }\n"
         )
@@ -322,7 +332,7 @@ class TestBuildCommand:
         (root / "Makefile").write_text(
             f"app: {program.stem}.o libpart.a\n\t{link} $^ -o $@\n"
             "libpart.a: part.o\n\tar rcs $@ $^\n"
-            "%.o: %.hip\n\thipcc -fgpu-rdc -c -o $@ $<\n"
+            "%.o: %.hip\n\thipcc -nogpuinc -fgpu-rdc -c -o $@ $<\n"
         )
         (root / "hipscope.toml").write_text('build = "make"\nrun = "./app"\n')
         built = build_program(resolve_project(root), toolchain)
@@ -388,9 +398,9 @@ class TestBuildCommand:
     ) -> None:
         source = tmp_path / "main.hip"
         source.write_bytes(
-            b"// \xa9 2020\n#include <hip/hip_runtime.h>\n__global__ void k(int* x) { *x = 1; }\nint main() {}\n"
+            b"// \xa9 2020\n" + PLAIN_HIP.encode() + b"__global__ void k(int* x) { *x = 1; }\nint main() {}\n"
         )
-        config = Config(build="hipcc -c main.hip -o main.o", run="true")
+        config = Config(build="hipcc -nogpuinc -c main.hip -o main.o", run="true")
         project = resolve_project(tmp_path, config=config)
         assert compile_device(project, toolchain, source, Run()).kernels
 
@@ -489,7 +499,7 @@ class TestBuildCommand:
         (made / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.21)\nproject(p LANGUAGES CXX)\nadd_executable(app twice.cpp other.cpp)\n"
         )
-        command = "CXX=hipcc cmake -S . -B out -G Ninja && cmake --build out"
+        command = "CXXFLAGS=-nogpuinc CXX=hipcc cmake -S . -B out -G Ninja && cmake --build out"
         (made / "hipscope.toml").write_text(f'build = "{command}"\nrun = "out/app"\n')
         project = resolve_project(made)
         built = build_program(project, toolchain)

@@ -13,6 +13,9 @@ from hipscope.analysis.toolchain.build import compile_device
 from hipscope.analysis.toolchain.code_object import executes_alike, gpu_images, machine_code, processor
 from hipscope.analysis.toolchain.discovery import find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
+from tests.plain_hip import PLAIN_HIP
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 SPELLINGS = {
     "amdgcn-amd-amdhsa--gfx942": "gfx942",
@@ -47,8 +50,9 @@ def compiled(folder: Path, *parts: str) -> Path:
     """The code object of a source with these parts."""
     folder.mkdir()
     source = folder / "k.hip"
-    source.write_text("#include <hip/hip_runtime.h>\n" + "".join(parts) + "int main() {}\n")
-    return compile_device(resolve_project(source), find_toolchain(Config()), source, Run()).path
+    source.write_text(PLAIN_HIP + "".join(parts) + "int main() {}\n")
+    project = resolve_project(source, config=Config(flags=["-nogpuinc"]))
+    return compile_device(project, find_toolchain(Config()), source, Run()).path
 
 
 def test_variables_may_lie_in_another_order(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_a_complete_set_of_libraries_is_used_as_it_is(tmp_path: Path) -> None:
     assert device_library_directory(tmp_path, "gfx942", Path("clang"), None) == tmp_path
 
 
-def test_two_processes_can_make_the_libraries_at_once(cache: Path) -> None:
+def test_two_processes_can_make_the_libraries_at_once(empty_cache: Path) -> None:
     code = (
         "from hipscope.analysis.toolchain.discovery import *; print(find_toolchain(Config()).device_lib_path)"
     )
@@ -235,4 +235,4 @@ def test_two_processes_can_make_the_libraries_at_once(cache: Path) -> None:
     answers = [process.communicate()[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert answers[0] == answers[1]
-    assert list(cache.rglob(".draft*")) == []
+    assert list(empty_cache.rglob(".draft*")) == []
