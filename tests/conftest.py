@@ -1,7 +1,7 @@
 """Files with slow tests come first; with --allowed-skips a test skips only for a reason of that list.
 
 Tests that are marked `exhaustive` run with --exhaustive only.
-Tests keep their state in a folder of their own. Processes that they start keep compiled modules.
+Tests keep their state in a folder of their own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,6 @@ sys.dont_write_bytecode = False
 
 _STATE = tempfile.TemporaryDirectory(prefix="hipscope-test-state-")
 os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # nothing of a test stays with the user
-
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    # Where modules are not kept compiled, as in many containers, each of some thousand processes compiles them all.
-    _COMPILED = str(Path(__file__).parents[1] / "build" / "bytecode")
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", _COMPILED)
-    sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

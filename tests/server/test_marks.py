@@ -318,6 +318,7 @@ def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile(fake: ModuleType, s
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=300, deadline=None, suppress_health_check=CHECKS)
 @given(st.lists(steps, max_size=14))
 def test_at_rest_every_shown_mark_is_that_of_a_fresh_profile_in_300_sequences(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import cmake
@@ -16,11 +16,14 @@ from lsprotocol import types as lsp
 
 from hipscope.server.jobs import tasks
 from hipscope.server.reports.schema.fields import to_json
+from tests.server import warm
 from tests.server.lsp_editor import (
+    COMMAND,
     DIRECTLY,
+    ENVIRONMENT,
     OPTIMIZE,
     PROFILE,
-    STATE,
+    SERVER,
     Editor,
     alive,
     end_session,
@@ -32,6 +35,8 @@ from tests.unsaved import unsaved
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 180.0
+SLOW = (EXAMPLES / "lds_column_read.hip").read_text()
+SIZE = "width = 1530, height = 1070"
 BROKEN = (
     "#include <hip/hip_runtime.h>\n__global__ void k(float* p) { p[0] = 1.0f }\nint main() { return 0; }\n"
 )
@@ -49,19 +54,33 @@ int main() {
 
 
 @pytest.fixture
-async def editor(tmp_path: Path) -> AsyncIterator[Editor]:
-    """VS Code's client with the server as it is installed."""
+async def editor(tmp_path: Path, builds: Path) -> AsyncIterator[Editor]:
+    """VS Code's client with the real server and worker."""
+    async with opened(tmp_path, builds, COMMAND, HIPSCOPE_WORKER=str(warm.CLIENT)) as client:
+        yield client
+
+
+@pytest.fixture
+async def installed(tmp_path: Path, builds: Path) -> AsyncIterator[Editor]:
+    """The same, started as they are installed."""
+    async with opened(tmp_path, builds, SERVER) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    folder: Path, cache: Path, command: Sequence[str], **variables: str
+) -> AsyncIterator[Editor]:
     client = make_client()
     environment = {
-        **os.environ,
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        "XDG_STATE_HOME": STATE,
+        **{name: value for name, value in ENVIRONMENT.items() if name != "HIPSCOPE_WORKER"},
+        "XDG_CACHE_HOME": str(cache),
         "PATH": f"{cmake.CMAKE_BIN_DIR}{os.pathsep}{os.environ['PATH']}",
+        **variables,
     }
-    environment.pop("HIPSCOPE_WORKER", None)
-    await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    await client.start_io(*command, env=environment)
     client.set_configuration(DIRECTLY, section="hipscope")
-    await start(client, "vscode_1.139", tmp_path, hipscopeExtension=True, profileOnSave=False)
+    await start(client, "vscode_1.139", folder, hipscopeExtension=True, profileOnSave=False)
     client.set_configuration({"profileOnSave": False, **DIRECTLY}, section="hipscope")
     yield client
     if client.capabilities is not None:
@@ -112,12 +131,11 @@ async def test_an_expression_behind_wide_letters_is_underlined_exactly(
     folder, worker = strided
     client = make_client()
     environment = {
-        **os.environ,
+        **ENVIRONMENT,
         "XDG_CACHE_HOME": str(folder / "cache"),
-        "XDG_STATE_HOME": STATE,
         "HIPSCOPE_WORKER": str(worker),
     }
-    await client.start_io(sys.executable, "-m", "hipscope.server", "lsp", env=environment)
+    await client.start_io(*COMMAND, env=environment)
     try:
         client.set_configuration(DIRECTLY, section="hipscope")
         await start(client, "vscode_1.139", folder, encoding, profileOnSave=False, waitsForCommands=True)
@@ -153,7 +171,7 @@ def expected(text: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 async def test_an_example_is_profiled_marked_rewritten_and_clean_afterwards(editor: Editor) -> None:
-    text = (EXAMPLES / "lds_column_read.hip").read_text()
+    text = SLOW.replace(SIZE, "width = 765, height = 535")
     line, formula = expected(text)
     editor.open(text)
     answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
@@ -199,21 +217,22 @@ CMAKE_BUILD = (
     ],
 )
 async def test_a_project_with_a_build_of_its_own_is_prepared_and_rewritten(
-    editor: Editor, tmp_path: Path, name: str, text: str, build: str, run: str
+    editor: Editor, tmp_path: Path, builds: Path, name: str, text: str, build: str, run: str
 ) -> None:
     (tmp_path / name).write_text(text)
     (tmp_path / "hipscope.toml").write_text(f'backend = "emulator"\nbuild = "{build}"\nrun = "{run}"\n')
-    source = (EXAMPLES / "lds_column_read.hip").read_text()
+    source = SLOW.replace(SIZE, "width = 250, height = 130")
+    earlier = prepared_in(builds)
     line, _ = expected(source)
     editor.open(source)
     answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
     assert (answer["status"], answer["findings"]) == ("done", 1)
-    (entry,) = await until(lambda: prepared_in(tmp_path / "cache"), SECONDS)
+    (entry,) = await until(lambda: prepared_in(builds, earlier), SECONDS)
 
     answer = await asyncio.wait_for(editor.run(OPTIMIZE, position={"line": line, "character": 8}), SECONDS)
     assert (answer["status"], answer["applied"]) == ("verified", True), answer["message"]
     assert not any("recording" in progress for progress in editor.progress_texts)
-    assert prepared_in(tmp_path / "cache") == [entry]
+    assert prepared_in(builds, earlier) == [entry]
 
     editor.change(applied(source, editor.edits[0].edit))
     editor.save()
@@ -221,14 +240,15 @@ async def test_a_project_with_a_build_of_its_own_is_prepared_and_rewritten(
     assert (answer["status"], answer["findings"]) == ("done", 0)
 
 
-def prepared_in(cache: Path) -> list[Path]:
-    """What has been prepared and lies in its place."""
+def prepared_in(cache: Path, earlier: Sequence[Path] = ()) -> list[Path]:
+    """What has been prepared and lies in its place, and was not there `earlier`."""
     found = sorted(cache.glob("hipscope/prepared/*/*"))
-    return [entry for entry in found if not entry.name.startswith(".")]
+    return [entry for entry in found if not entry.name.startswith(".") and entry not in earlier]
 
 
 async def test_a_clean_example_has_no_mark_louder_than_a_hint(editor: Editor) -> None:
-    editor.open((EXAMPLES / "tiled_transpose.hip").read_text())
+    text = (EXAMPLES / "tiled_transpose.hip").read_text()
+    editor.open(text.replace("width = 2310, height = 1930", "width = 1155, height = 965"))
     answer = await asyncio.wait_for(editor.run(PROFILE), SECONDS)
     assert (answer["status"], answer["findings"]) == ("done", 0)
     assert all(d.severity == lsp.DiagnosticSeverity.Hint for d in editor.diagnostics.get(editor.uri, []))
@@ -245,8 +265,9 @@ async def test_the_compilers_error_stands_on_its_line(editor: Editor) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_is_killed_takes_the_profiled_program_with_it(
-    editor: Editor, how: signal.Signals
+    installed: Editor, how: signal.Signals
 ) -> None:
+    editor = installed
     editor.open(ENDLESS)
     job = asyncio.create_task(editor.run(PROFILE))
     server = editor._server

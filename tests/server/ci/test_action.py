@@ -67,7 +67,7 @@ class Runner:
         )  # fmt: skip
 
 
-def runner(folder: Path, hub: Hub, work: Path, base: str, **inputs: str) -> Runner:
+def runner(folder: Path, builds: Path, hub: Hub, work: Path, base: str, **inputs: str) -> Runner:
     repository = {"full_name": "owner/project"}
     event = {
         "pull_request": {"number": 3, "base": {"sha": base}, "head": {"ref": "main", "repo": repository}}
@@ -85,7 +85,7 @@ def runner(folder: Path, hub: Hub, work: Path, base: str, **inputs: str) -> Runn
         "GITHUB_PATH": str(folder / "path"),
         "GITHUB_TOKEN": TOKEN,
         "XDG_STATE_HOME": str(folder / "state"),
-        "XDG_CACHE_HOME": str(folder / "cache"),
+        "XDG_CACHE_HOME": str(builds),
     }
     return Runner(
         work, variables, {"package": "", "results": str(folder / "results"), "token": TOKEN, **inputs}
@@ -93,14 +93,14 @@ def runner(folder: Path, hub: Hub, work: Path, base: str, **inputs: str) -> Runn
 
 
 @pytest.mark.slow
-def test_the_steps_compare_comment_and_fail_by_the_gate(tmp_path: Path) -> None:
+def test_the_steps_compare_comment_and_fail_by_the_gate(tmp_path: Path, builds: Path) -> None:
     work, _ = checkout_with_remote(tmp_path, {"scale.hip": program(2000), "fails.hip": program(10)})
     base = git(work, "rev-parse", "HEAD")
     (work / "scale.hip").write_text(program(2400))
     (work / "fails.hip").write_text(program(10, code=9))
     commit(work, "head")
     with hub_running() as hub:
-        steps = runner(tmp_path, hub, work, base, programs="scale.hip fails.hip")
+        steps = runner(tmp_path, builds, hub, work, base, programs="scale.hip fails.hip")
         for name in ("Install", "Measure", "Publish"):
             done = steps.step(name)
             assert done.returncode == 0, (name, done.stderr)
@@ -116,11 +116,13 @@ def test_the_steps_compare_comment_and_fail_by_the_gate(tmp_path: Path) -> None:
         assert {p.name for p in (tmp_path / "results").iterdir()} >= {"compare.html", "gate.xml"}
 
 
-def test_a_checkout_that_keeps_the_token_is_refused_before_anything_is_built(tmp_path: Path) -> None:
+def test_a_checkout_that_keeps_the_token_is_refused_before_anything_is_built(
+    tmp_path: Path, builds: Path
+) -> None:
     work, _ = checkout_with_remote(tmp_path, {"scale.hip": program(1)})
     git(work, "config", "http.https://github.com/.extraheader", f"AUTHORIZATION: basic {TOKEN}")
     with hub_running() as hub:
-        done = runner(tmp_path, hub, work, "HEAD").step("Measure")
+        done = runner(tmp_path, builds, hub, work, "HEAD").step("Measure")
         assert done.returncode == 2
         assert "persist-credentials: false" in done.stderr
         assert TOKEN not in done.stderr + done.stdout

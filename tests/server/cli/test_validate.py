@@ -11,13 +11,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hipscope.analysis.config import Config
+from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.whole_program import failed_tests
 from hipscope.formulas.optimize.verified_edit import apply_edit, edit_between
 from hipscope.server.cli.main import app
+from hipscope.server.jobs import tasks
 from hipscope.server.render.words import borders
+from hipscope.server.reports.schema.verdict import VerdictReport
 from tests.server.schemas import problems
 from tests.unsaved import unsaved
 
@@ -78,7 +81,18 @@ def test_what_only_the_sanitizers_see_is_seen(folder: Path) -> None:
     assert "it uses an unwritten value on line 9" in " ".join(done.stdout.split())
 
 
-def test_a_difference_is_shown_as_text_json_markdown_and_html(folder: Path) -> None:
+def test_a_difference_is_shown_as_text_json_markdown_and_html(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validate, verdicts = tasks.validate, list[VerdictReport]()
+
+    def once(request: tasks.TaskRequest, comparison: tasks.Comparison, run: Run) -> VerdictReport:
+        """The forms show one verdict."""
+        if not verdicts:
+            verdicts.append(validate(request, comparison, run))
+        return verdicts[0]
+
+    monkeypatch.setattr(tasks, "validate", once)
     text = run(folder, "wrong.hip")
     assert text.exit_code == 1
     assert "100 of 300 elements of `out` are wrong; the first is element 200" in text.stdout
