@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -111,16 +112,31 @@ def launches_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(register_tile, "_LEAST_WAVES", 1)
 
 
-@pytest.mark.slow
-@settings(
-    max_examples=4,
+random_ones = functools.partial(
+    settings,
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+
+
+@pytest.mark.slow
+@random_ones(max_examples=2)
 @given(programs())
 def test_what_a_recipe_makes_of_a_random_kernel_is_equivalent(program: str) -> None:
+    check_rewrites(program)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@random_ones(max_examples=12)
+@given(programs())
+def test_what_a_recipe_makes_of_many_random_kernels_is_equivalent(program: str) -> None:
+    check_rewrites(program)
+
+
+def check_rewrites(program: str) -> None:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "random.hip"
         file.write_text(program)
