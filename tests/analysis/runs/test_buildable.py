@@ -10,17 +10,18 @@ from hipscope.analysis.runs import buildable
 from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.source.texts import SourceTexts
 
-KERNEL = '#include <hip/hip_runtime.h>\n#include "ref.h"\n'
+KERNEL = '// No headers of HIP: they take long.\n#include "ref.h"\n'
 MAIN = KERNEL + "int other();\nint main(int, char**) { return other() + VALUE; }\n"
 MAKEFILE = (
-    "CFLAGS = -I../app-cuda\napp: main.cpp other.cpp\n\thipcc $(CFLAGS) -o $@ $^\nrun: app\n\t./app 100\n"
+    "CFLAGS = -I../app-cuda\n"
+    "app: main.cpp other.cpp\n\thipcc -nogpuinc $(CFLAGS) -o $@ $^\n"
+    "run: app\n\t./app 100\n"
 )
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program of two sources and a folder of headers beside its own, and a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def folder(tmp_path: Path, cache: Path) -> Path:
+    """A program of two sources and a folder of headers beside its own."""
     for name, text in {
         "app-cuda/ref.h": "#define VALUE 0\n",
         "app-hip/main.cpp": MAIN,
@@ -88,9 +89,8 @@ def test_without_a_way_to_build_the_tools_reason_stands_beside_the_compilers(fol
 
 
 @pytest.fixture
-def scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def scattered(tmp_path: Path, cache: Path) -> Path:
     """A repository without build files, whose headers lie one folder up and beside it."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "outer" / "repository"
     for name, text in {
         "../ref.h": "#error not of this repository\n",
