@@ -78,7 +78,8 @@ class Prepared:
     """What the reference did with one dispatch; `repeated` is the run that candidates repeat in more orders.
 
     `inputs` says of each input of a dispatch that is no variant in how many of the runs it is another one. `far` gets
-    the runs with element numbers beyond 32 bits when the first candidate asks for them.
+    the runs with element numbers beyond 32 bits when the first candidate asks for them, `enough` those with more
+    workgroups than a trial has (by its launch and its inputs).
     """
 
     dispatch: CapturedDispatch
@@ -88,6 +89,7 @@ class Prepared:
     oracles: Oracles
     inputs: tuple[VariedInput, ...] = ()
     far: list[tuple[tuple[SparseLaunch, Replay], ...]] = field(default_factory=list)
+    enough: dict[tuple[Path, Path | None], ReferenceRun | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,22 @@ def with_named(proof: Proof) -> list[Prepared]:
     known = [_with_own(proof, one, number, own, limits) for number, one in enumerate(reference.prepared)]
     if limits:
         runs = [run for prepared in known for run in prepared.runs]
-        proof.unproved += never_beyond(limits, runs, _parameters(proof, first))
+        proof.unproved += never_beyond(limits, runs, parameters_of(proof, first))
     return known
 
 
-def _parameters(proof: Proof, dispatch: CapturedDispatch) -> list[str]:
+def parameters_of(proof: Proof, dispatch: CapturedDispatch) -> list[str]:
     """The types of the kernel's parameters."""
     name = element_types.demangle(dispatch.kernel, proof.reference.settings.cxxfilt)
     return element_types.argument_types(name) or list(proof.reference.signature.types)
+
+
+def trials_of(proof: Proof, prepared: Prepared) -> Trials:
+    """What runs further trials of the reference on a launch."""
+    reference, kernel = proof.reference, prepared.dispatch.kernel
+    name = element_types.demangle(kernel, reference.settings.cxxfilt)
+    types = reference.signature.pointees(kernel, name)
+    return Trials(prepared.runs[0], types, reference.settings, reference.signature, proof.run.cancel)
 
 
 def _with_own(
@@ -86,7 +94,7 @@ def _with_own(
     if dispatch.variant:
         return prepared
     settings, folder = reference.settings, proof.folder / f"named_{number}"
-    parameters = _parameters(proof, dispatch)
+    parameters = parameters_of(proof, dispatch)
     named = own.without(named_in(dispatch.code_object, settings.objdump))
     planned = plan_named(part, parameters, named, limits, prepared.runs, settings, folder)
     conditions = other_conditions(proof.candidate, dispatch.code_object, settings.objdump, dispatch.kernel)
@@ -100,10 +108,7 @@ def _with_own(
         planned += plan_crossed(part, parameters, conditions, tried, settings, folder / "crossed")
     seen: list[ReferenceRun | Reason] = []
     if planned:
-        name = element_types.demangle(dispatch.kernel, settings.cxxfilt)
-        types = reference.signature.pointees(dispatch.kernel, name)
-        trials = Trials(prepared.runs[0], types, settings, reference.signature, proof.run.cancel)
-        seen = trials.run(planned, folder)
+        seen = trials_of(proof, prepared).run(planned, folder)
     runs = (*prepared.runs, *(run for run in seen if isinstance(run, ReferenceRun)))
     dropped = (
         Trial(dispatch=dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)

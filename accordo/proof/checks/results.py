@@ -18,6 +18,7 @@ from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replac
 from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
 from hipscope.accordo.proof.checks.block_compare import agree
+from hipscope.accordo.proof.checks.enough_workgroups import NOTE, with_enough_workgroups
 from hipscope.accordo.proof.checks.nan_bits import but_for_nans
 from hipscope.accordo.proof.checks.plan import Plan, Proof, Turn, allowed, is_traced
 from hipscope.accordo.proof.checks.precision import (
@@ -48,7 +49,10 @@ def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundR
         prepared = plan.prepared
         proof.run.say(f"candidate on dispatch {prepared.dispatch.id}")
         for turn, request in (*plan.captured, *plan.others):
-            found, failure = _judge(proof, prepared, turn, _result(proof, request, replays))
+            result = _result(proof, request, replays)
+            found, failure = _judge(proof, prepared, turn, result)
+            if found and failure is None and _right_with_enough(proof, prepared, turn, result):
+                found = ()
             if found:
                 again = turn.run is prepared.runs[0] and turn.order > 0
                 again = again and found[0].kind in ("wrong_value", "stray_write")
@@ -61,6 +65,16 @@ def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundR
         )
         proof.trials += [trial(run, "dropped", why) for run in prepared.runs if not allowed(proof, run)]
     return None
+
+
+def _right_with_enough(proof: Proof, prepared: Prepared, turn: Turn, result: Replay) -> bool:
+    """Whether a run left what the original leaves with as many workgroups as its sizes ask for. The verdict says it."""
+    enough = with_enough_workgroups(proof, prepared, turn.run)
+    if enough is None or _judge(proof, prepared, replace(turn, run=enough), result)[0]:
+        return False
+    if NOTE not in proof.notes:
+        proof.notes.append(NOTE)
+    return True
 
 
 def check_timed_run(reference: Reference, dispatch: CapturedDispatch, result: Replay) -> str | None:
