@@ -156,6 +156,14 @@ def plan_instead(
     ]
     if fresh_inputs.describe(fresh_inputs.SCALED_AGAIN) in dropped:
         more += _shapes_on_other_inputs(part, planned, fresh_inputs.PERMUTED)
+    for p in planned:
+        far = work / "grown_in_order"
+        if (
+            (p.defence, p.inputs) == ("grown", None)
+            and p.label in dropped
+            and fresh_inputs.write_in_order(p.dispatch.buffers, part.dispatch.buffers, _elements(part), far)
+        ):
+            more.append(replace(p, label=f"{p.label}, in order", inputs=far))
     return more
 
 

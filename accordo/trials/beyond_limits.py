@@ -125,7 +125,15 @@ def _with_value(
         told,
         made,
         limit,
-        write_mixed(made.buffers, base.elements, folder / "mixed", base.named, wide=base.wide),
+        write_mixed(
+            made.buffers,
+            base.elements,
+            folder / "mixed",
+            base.named,
+            wide=base.wide,
+            draw=int(value == limit.size),
+            row=value,
+        ),
     )
     if value == limit.size or base.same is None:
         return

@@ -135,13 +135,18 @@ def named_in(code_object: Path, objdump: Path, kernel: str | None = None) -> Nam
 
 
 def compared_in(code: Sequence[AssemblyInstruction]) -> tuple[Counter[float], Counter[int]]:
-    """How often each float and each integer stands in a comparison, or is loaded for one."""
+    """How often each float and each integer stands in a comparison, or is loaded for one. A question for the class of a
+    float may be one for infinity.
+    """
     floats, integers = Counter[float](), Counter[int]()
+    classes = sum("_cmp_class_f" in one.mnemonic for one in code)
+    floats.update(dict.fromkeys((math.inf, -math.inf), classes) if classes else {})
     for word, kind in _named_words(code):
         if kind in ("integer", "loaded"):
             integers[word - (1 << 32) if word >> 31 else word] += 1
-        floats.update(x for x in _floats([(word, kind)], [], set()) if math.isfinite(x))
-        if kind == "loaded" and _SIZES[0] < abs(x := _number("<I", word, "<f")) < _SIZES[1]:
+        floats.update(x for x in _floats([(word, kind)], [], set()) if not math.isnan(x))
+        x = _number("<I", word, "<f")
+        if kind == "loaded" and (_SIZES[0] < abs(x) < _SIZES[1] or math.isinf(x)):
             floats[x] += 1
     return floats, integers
 

@@ -1,4 +1,4 @@
-"""Arguments that differ together: for each two of them, each two of their values stand in one launch.
+"""Arguments that differ together: all of one kind in one launch, and for each two of them each two of their values.
 
 Takes a captured dispatch and the numbers that one of two programs compares with more often than the other, gives
 kernarg segments. A branch behind two conditions is entered in no launch that changes one argument at a time.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,14 @@ import numpy as np
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
 from hipscope.accordo.trials.code_constants import Named, compared_in
+from hipscope.accordo.trials.other_launch import groups_of
 from hipscope.accordo.trials.scalar_arguments import Number, numbers_of
 
 _FEW_NUMBERS, _FEW_VALUES, _FEW_NAMED = 8, 7, 3
-_MOST_ROWS, _CHOICES = 10, 400
+_MOST_ROWS, _CHOICES = 12, 400
 _SMALL = 8
 _MOST_SMALL = 64  # of what stands for a small integer
+_NOT_ZERO = 0.7  # the size of a float that was 0
 _ALTERNATING = 0x5555_5555_5555_5555
 
 
@@ -61,7 +63,7 @@ def crossed_arguments(
     numbers = [n for n in numbers_of(dispatch, types) if n.declared][:_FEW_NUMBERS]
     values = [_values(n, conditions, any_bits=n.label in wide) for n in numbers]
     found = []
-    for row in _rows([*map(len, values), 2]):
+    for row in _rows([*map(len, values), 2], _together(dispatch, numbers, values)):
         changed = bytearray(kernarg)
         told = []
         for number, listed, at in zip(numbers, values, row[:-1], strict=True):
@@ -80,7 +82,7 @@ def _values(number: Number, conditions: Named, *, any_bits: bool) -> list[float]
         return [was, 1 - was]
     if number.kind == "float":
         named = [x * 1.01 for x in sorted(conditions.floats, key=abs) if x and abs(x) < 1e6][:_FEW_NAMED]
-        return _each([was, -was or -0.7, 2.3 * abs(was) + 1.3, 0.0, 1.0, *named])
+        return _each([was, -was or -_NOT_ZERO, 2.3 * abs(was) + 1.3, 0.0, 1.0, *named])
     small = abs(was) <= _SMALL
     most = _MOST_SMALL if small else was - 1
     named = [n + d for n in sorted(conditions.integers) for d in (0, 1) if 2 < n + d <= most]
@@ -96,8 +98,49 @@ def _each(values: Sequence[float]) -> list[float]:
     return list(dict.fromkeys(values))[:_FEW_VALUES]
 
 
-def _rows(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Choices in which each two other values of two columns meet, as far as few rows go: the first ones before others.
+def _together(
+    dispatch: CapturedDispatch, numbers: Sequence[Number], values: Sequence[Sequence[float]]
+) -> Iterator[tuple[int, ...]]:
+    """Choices for conditions on more than two: all floats of the other sign with flags on, and off; small integers by
+    turns as large as the conditions ask for and small, with floats that they name; lists of one element. The last
+    column is the draw.
+    """
+    flags = [n.kind == "bool" or (n.kind == "integer" and abs(n.value) <= _SMALL) for n in numbers]
+    for draw, on in enumerate((True, False)):
+        wanted = [
+            -n.value or -_NOT_ZERO if n.kind == "float" else (n.value or 1) * on if flag else n.value
+            for n, flag in zip(numbers, flags, strict=True)
+        ]
+        yield *_places(values, wanted), draw
+    small = [
+        k for k, (n, flag) in enumerate(zip(numbers, flags, strict=True)) if flag and n.kind == "integer"
+    ]
+    for draw, few in enumerate(((), small[1::2], small[::2])):
+        wanted = [
+            listed[-1 - draw % 2] if n.kind == "float" else n.value
+            for n, listed in zip(numbers, values, strict=True)
+        ]
+        for k in small:
+            wanted[k] = 1 if k in few else max(values[k])
+        yield *_places(values, wanted), draw % 2
+    groups = groups_of(dispatch)
+    bounds = {k for k, n in enumerate(numbers) for g, w in zip(groups, dispatch.workgroup, strict=True)
+              if (g - 1) * w < n.value <= g * w}  # fmt: skip
+    wanted = [
+        1 if n.kind == "integer" and not flag and k not in bounds else n.value
+        for k, (n, flag) in enumerate(zip(numbers, flags, strict=True))
+    ]
+    yield *_places(values, wanted), 1
+
+
+def _places(values: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[int]:
+    """Where each value stands in its column; that of the recorded one where it does not."""
+    return [listed.index(v) if v in listed else 0 for listed, v in zip(values, wanted, strict=True)]
+
+
+def _rows(sizes: Sequence[int], first: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """The `first` ones, and choices in which each two other values of two columns meet, as far as few rows go: those
+    that are listed first before others.
 
     With the recorded value, which is the first of each column, any other is tried elsewhere.
     """
@@ -106,12 +149,16 @@ def _rows(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
     left = {
         (a, b, x, y): 1 / (x * y) for a, b in pairs for x in range(1, sizes[a]) for y in range(1, sizes[b])
     }
-    yield tuple(0 for _ in sizes)
-    for _ in range(1, _MOST_ROWS):
-        if not left:
-            return
-        rows = [tuple(int(generator.integers(size)) for size in sizes) for _ in range(_CHOICES)]
-        best = max(rows, key=lambda row: sum(left.get((a, b, row[a], row[b]), 0.0) for a, b in pairs))
+    plain = tuple(0 for _ in sizes)
+    chosen = [plain, *dict.fromkeys(row for row in first if any(row[:-1]))]
+    for number in range(_MOST_ROWS):
+        if number >= len(chosen):
+            if not left:
+                return
+            rows = [tuple(int(generator.integers(size)) for size in sizes) for _ in range(_CHOICES)]
+            chosen.append(
+                max(rows, key=lambda row: sum(left.get((a, b, row[a], row[b]), 0.0) for a, b in pairs))
+            )
         for a, b in pairs:
-            left.pop((a, b, best[a], best[b]), None)
-        yield best
+            left.pop((a, b, chosen[number][a], chosen[number][b]), None)
+        yield chosen[number]

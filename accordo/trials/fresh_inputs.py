@@ -24,7 +24,7 @@ from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.replaced_buffers import write_replacement
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.code_constants import NONE, Named
-from hipscope.accordo.trials.structured_contents import renumbered, resorted
+from hipscope.accordo.trials.structured_contents import renumbered, resorted, rises, with_ends
 from hipscope.analysis.source.number_types import Element
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
@@ -38,6 +38,7 @@ NAMED_LENGTHS = 26  # of a candidate's numbers only
 EXTREME_INTEGERS, MINUS_ONE = 27, 28
 FEW_VALUES, ALL_NAN, OPPOSITE, SORTED, RENUMBERED = range(29, 34)
 EVEN_AS_NAMED, ODD_AS_NAMED = 34, 35  # every other input as AS_NAMED
+ENDS, WHOLE_ENDS = 36, 37  # of launches with a list in order
 OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
@@ -51,6 +52,7 @@ TRIALS: dict[int, Defence] = {
     MINUS_ONE: "large_integers", FEW_VALUES: "special_inputs", ALL_NAN: "not_finite_inputs", OPPOSITE: "large_integers",
     SORTED: "structured_inputs", RENUMBERED: "structured_inputs",
     EVEN_AS_NAMED: "named_values", ODD_AS_NAMED: "named_values",
+    ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -87,6 +89,8 @@ _WORDS = {
     OPPOSITE: "all integers 0 in one input, all bits of those in the next",
     SORTED: "what is sorted with other steps, some of them 0",
     RENUMBERED: "what is numbered, in chains and the other way round",
+    ENDS: "infinite ends of what is sorted, equal infinities side by side elsewhere",
+    WHOLE_ENDS: "the smallest and the largest integers at the ends of what is sorted",
     AS_NAMED: "all floats of the size of one that a program names",
     EVEN_AS_NAMED: "floats of the first, third ... input of the size of one that a program names",
     ODD_AS_NAMED: "floats of the second, fourth ... input of the size of one that a program names",
@@ -99,14 +103,16 @@ _WIDE_ONLY = (
     EXTREME_INTEGERS,
     MINUS_ONE,
     OPPOSITE,
+    WHOLE_ENDS,
 )  # 32 and 64 bits, of what is only read
 _WHOLE = (*_WIDE_ONLY, SMALL_INTEGERS, LARGE_UPDATED, EMPTY)
-_FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, ALL_NAN, *OF_SIZES)
+_FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, ALL_NAN, ENDS, *OF_SIZES)
 _CONSTANT = (LOWEST, ALL_NAN, OPPOSITE)
 _POOL = 1 << 14  # integers of all inputs together
 _MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their complement, 0 or the most
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
 _EACH_NAN = 5  # elements
+_EACH_PAIR, _OTHER = 12, 5  # elements for each pair, of which each fifth is of two infinities
 _COMMON = 10  # one in so many elements: a mark rather than a value
 _FEW = 16
 _FEWEST = 4
@@ -147,6 +153,9 @@ def write_fresh_inputs(
     names = _names(buffers, pieces, access) if trial == RENAMED else {}
     shared: dict[str, Any] = {}
     pools = _pools(buffers, pieces, access) if trial == MIXED else {}
+    ordered = _ordered(buffers, pieces, access, trial) if trial in (ENDS, WHOLE_ENDS) else frozenset()
+    if trial in (ENDS, WHOLE_ENDS) and not ordered:
+        return 0
     generator = np.random.default_rng([0x5EED, trial])
     count, planted = 0, Counter[str]()
     for buffer in buffers:
@@ -173,6 +182,10 @@ def write_fresh_inputs(
                 if pool is None:
                     continue
                 fresh = _mixed(old.view(f"<u{segment.element.size}"), pool, generator).view(np.uint8)
+            elif trial in (ENDS, WHOLE_ENDS):
+                known_order = (buffer.index, segment.start) in ordered
+                made = _ends(old, segment.element, window, generator, ordered=known_order)
+                fresh = np.frombuffer(made, dtype=np.uint8)
             elif trial == SHARED:
                 raw = old.view(f"<u{segment.element.size}")
                 chosen_one = raw[_used(window, segment.element)[0]]
@@ -230,6 +243,59 @@ def _names(
         turned = sum((numbers >> bit & 1) << bits - 1 - bit for bit in range(bits))
         found[size] = np.asarray(turned).astype(kind)
     return found
+
+
+def _ordered(
+    buffers: tuple[CapturedBuffer, ...],
+    pieces: Mapping[int, tuple[Segment, ...]],
+    access: Mapping[int, AccessMap],
+    trial: int,
+) -> frozenset[tuple[int, int]]:
+    """The inputs that are lists in order, by buffer and start. Integers that may be offsets into a buffer are left out:
+    nothing lies where other ones lead.
+    """
+    most = max((b.size // s.element.size for b in buffers for s in pieces[b.index]), default=0)
+    found = set[tuple[int, int]]()
+    for buffer in buffers:
+        for s in pieces[buffer.index]:
+            if s.stride is not None or not _replaceable(s, access[buffer.index], trial):
+                continue
+            size = s.element.size
+            held = buffer.mapped()[s.start : s.start + (s.end - s.start) // size * size]
+            numbers = s.element.numbers(held.tobytes()) if len(held) <= _LARGE_BUFFER else np.zeros(0)
+            if rises(numbers) and (s.element.kind == "float" or numbers[-1] > most):
+                found.add((buffer.index, s.start))
+    return frozenset(found)
+
+
+def _ends(
+    data: NDArray[np.uint8],
+    element: Element,
+    window: Access,
+    generator: np.random.Generator,
+    *,
+    ordered: bool,
+) -> bytes:
+    """A list in order with the smallest and the largest at its ends. In other floats some infinities and NaN, most of
+    them beside an equal one; other integers as they are.
+    """
+    raw = data.view(f"<u{element.size}")
+    if element.kind == "float":
+        special = _as_words([-np.inf, np.inf, np.nan], element, raw.dtype)
+        if ordered:
+            return bytes(with_ends(raw, special[0], special[1]).tobytes())
+        made, used = raw.copy(), _used(window, element)
+        firsts = generator.choice(used[:-1], max(2, len(used) // _EACH_PAIR)) if len(used) > 1 else used
+        chosen = np.resize(special[[1, 0, 1, 2]], len(firsts))
+        made[firsts] = chosen
+        made[np.minimum(firsts + 1, used[-1])] = np.where(np.arange(len(firsts)) % _OTHER, chosen, special[0])
+        return bytes(made.tobytes())
+    if not ordered:
+        return bytes(raw.tobytes())
+    signed = element.name.startswith("int")
+    bits = 8 * element.size - signed
+    lowest, highest = raw.dtype.type(1 << bits if signed else 0), raw.dtype.type((1 << bits) - 1)
+    return bytes(with_ends(raw, lowest, highest).tobytes())
 
 
 def _mixed(raw: NDArray[Any], pool: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
@@ -320,6 +386,32 @@ def write_renumbered(
         if made is not None:
             write_replacement(directory, buffer.index, old, [(0, made.view(np.uint8))])
             count += 1
+    return count
+
+
+def write_in_order(
+    longer: Sequence[CapturedBuffer],
+    captured: Sequence[CapturedBuffer],
+    elements: Mapping[int, Element],
+    directory: Path,
+) -> int:
+    """Write a replacement of each buffer of a longer launch that was a list in order when it was captured, so that it
+    is one again; returns how many.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for buffer, was in zip(longer, captured, strict=True):
+        element = elements.get(buffer.index)
+        if element is None or element.kind == "bytes" or was.size > _LARGE_BUFFER:
+            continue
+        size = element.size
+        if not rises(element.numbers(was.mapped()[: was.size // size * size].tobytes())):
+            continue
+        old = buffer.mapped()
+        raw = old[: len(old) // size * size].view(f"<u{size}")
+        made = raw[np.argsort(element.numbers(raw.tobytes()), kind="stable")]
+        write_replacement(directory, buffer.index, old, [(0, made.view(np.uint8))])
+        count += 1
     return count
 
 

@@ -2,7 +2,8 @@
 
 A shortcut may need a number in an argument and another one in the data. Takes buffers and their elements, gives
 replacements in which each kind of number is a part of each: of both signs, many sizes, zeros, ones, what a program
-names, and where the kernel takes any integers also the smallest and the largest.
+names, and where the kernel takes any integers also the smallest and the largest. What is named and zeros lie in front
+as well, where a launch looks that has little to do; some rows have no number above zero, others none below.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from hipscope.analysis.source.number_types import BYTES, Element
 _MOST = 16 << 20  # bytes of a buffer
 _ZEROS, _ONES, _NAMED = 0.1, 0.15, 0.3  # up to which part of the elements
 _EXTREME = 0.25  # of integers
+_FRONT = 4  # the front is no more than such a part of the elements
+_SIGNS = np.array([0.0, -1.0, 0.0, 1.0])  # of rows: any, none above zero, any, none below
 _RUN = 24  # elements of one kind side by side, in every other half of the contents
 
 
@@ -34,9 +37,10 @@ def write_mixed(
     *,
     wide: frozenset[int] = frozenset(),
     draw: int = 0,
+    row: int = 0,
 ) -> Path:
     """Write the replacements to `inputs`. `wide`: sizes in bytes of integers that may have any value; `draw`: 0
-    or 1, for other contents of the same kind.
+    or 1, for other contents of the same kind; `row`: how many elements may be a row, where that is known.
     """
     inputs.mkdir(parents=True, exist_ok=True)
     for buffer in buffers:
@@ -47,15 +51,19 @@ def write_mixed(
         old = buffer.mapped()
         raw = old[: len(old) // element.size * element.size].view(f"<u{element.size}")
         if element.kind == "float":
-            fresh = _floats(raw, element, named, generator)
+            fresh = _floats(raw, element, named, generator, draw, row)
         else:
-            fresh = _integers(raw, element, named, generator, wide=element.size in wide)
+            fresh = _integers(raw, element, named, generator, draw, wide=element.size in wide)
         write_replacement(inputs, buffer.index, old, [(0, np.frombuffer(fresh, dtype=np.uint8))])
     return inputs
 
 
-def _floats(raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator) -> bytes:
-    """Finite ones: what is left of infinities that meet depends on the order of a sum, which a rewrite may change."""
+def _floats(
+    raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator, draw: int, row: int
+) -> bytes:
+    """Finite ones, unless infinity is named: what is left of infinities that meet depends on the order of a sum, which
+    a rewrite may change.
+    """
     numbers = element.numbers(generator.permuted(raw).tobytes())
     count = len(numbers)
     numbers[~np.isfinite(numbers)] = 1.0
@@ -69,7 +77,25 @@ def _floats(raw: NDArray[Any], element: Element, named: Named, generator: np.ran
     if listed:
         chosen = (kind >= _ONES) & (kind < _NAMED)
         numbers[chosen] = generator.choice(listed, int(chosen.sum()))
-    return encoded(numbers, element)
+    zeros, front = _front(count, draw)
+    numbers[zeros] = 0.0
+    if listed:
+        numbers[front] = np.resize(listed, len(numbers[front]))
+    signs = _signs(count, draw, row)
+    return encoded(np.where(signs == 0, numbers, np.copysign(numbers, signs)), element)
+
+
+def _front(count: int, draw: int) -> tuple[slice, slice]:
+    """Where in front zeros lie, and what is named: one behind the other."""
+    length = min(_RUN, count // _FRONT)
+    both = (slice(0, length), slice(length, 2 * length))
+    return both if draw else both[::-1]
+
+
+def _signs(count: int, draw: int, row: int) -> NDArray[np.float64]:
+    """1 and -1 for the elements of rows that have no other sign, 0 for others."""
+    length = row or max(1, -(-count // len(_SIGNS)))
+    return np.resize(np.repeat(np.roll(_SIGNS, -2 * draw), min(length, max(1, count))), count)
 
 
 def _kinds(count: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -80,7 +106,13 @@ def _kinds(count: int, generator: np.random.Generator) -> NDArray[np.float64]:
 
 
 def _integers(
-    raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator, *, wide: bool
+    raw: NDArray[Any],
+    element: Element,
+    named: Named,
+    generator: np.random.Generator,
+    draw: int,
+    *,
+    wide: bool,
 ) -> bytes:
     """In another order; where the kernel takes any integers, of all kinds, else those of the same range."""
     made = generator.permuted(raw)
@@ -89,8 +121,9 @@ def _integers(
     count, bits = len(made), 8 * element.size
     kind = _kinds(count, generator)
     most = (1 << bits) - 1 if wide else int(made.max())
-    listed = [n & (1 << bits) - 1 for n in named.integers]
-    listed = [n + d for n in listed for d in (0, 1) if n + d <= most]
+    fitting = sorted((n for n in named.integers if -(1 << bits - 1) <= n < 1 << bits), key=abs)
+    masked = [n & (1 << bits) - 1 for n in fitting]
+    listed = [n + d for n in masked for d in (0, 1) if n + d <= most]
     if listed:
         chosen = (kind >= _ONES) & (kind < _NAMED)
         made[chosen] = generator.choice(np.array(listed, dtype=raw.dtype), int(chosen.sum()))
@@ -100,4 +133,9 @@ def _integers(
         chosen = kind < _EXTREME
         made[chosen] = extremes[np.floor(kind[chosen] / _EXTREME * len(extremes)).astype(int)]
         np.invert(made, out=made, where=kind > 1 - _ZEROS)
+    zeros, front = _front(count, draw)
+    if wide or not made.min():
+        made[zeros] = 0
+    if listed:
+        made[front] = np.resize(np.array(listed, dtype=raw.dtype), len(made[front]))
     return bytes(made.tobytes())

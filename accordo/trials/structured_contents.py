@@ -14,6 +14,7 @@ _FEWEST, _MOST = 8, 1 << 20  # elements
 _MOST_CHAINED = 1 << 13
 _EXACT = 2.0**53
 _EQUAL = 0.4  # part of the steps
+_ENDS = 2
 _RUN = 6  # steps of 0 side by side
 
 
@@ -24,11 +25,9 @@ def resorted(
 
     `whole`: of integers.
     """
-    if not _FEWEST <= len(numbers) <= _MOST or not (np.abs(numbers) < _EXACT).all():
+    if not rises(numbers):
         return None
     steps = np.diff(numbers)
-    if (steps < 0).any() or not steps.any():
-        return None
     count = len(steps)
     equal = np.repeat(generator.random(-(-count // _RUN)) < _EQUAL, _RUN)[:count]
     equal |= generator.random(count) < _EQUAL / 2
@@ -39,6 +38,21 @@ def resorted(
     made = np.concatenate([numbers[:1], np.floor(rising) if whole else rising])
     made[-1] = numbers[-1]
     return np.asarray(np.minimum(made, numbers[-1]), dtype=np.float64)
+
+
+def rises(numbers: NDArray[np.float64]) -> bool:
+    """Whether it is a list in order, of at least two different numbers."""
+    if not _FEWEST <= len(numbers) <= _MOST or not (np.abs(numbers) < _EXACT).all():
+        return False
+    steps = np.diff(numbers)
+    return bool((steps >= 0).all() and steps.any())
+
+
+def with_ends(raw: NDArray[Any], lowest: np.generic, highest: np.generic) -> NDArray[Any]:
+    """A list in order that ends in equal elements, the smallest and the largest that there are."""
+    made = raw.copy()
+    made[:_ENDS], made[-_ENDS:] = lowest, highest
+    return made
 
 
 def renumbered(raw: NDArray[Any]) -> NDArray[Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def rows(folder: Path, conditions: Named) -> list[tuple[int, int, float, float]]
 
 def test_flags_and_signs_meet_in_pairs_and_few_launches_do(tmp_path: Path) -> None:
     found = rows(tmp_path, Named(frozenset(), frozenset()))
-    assert len(found) == 10
+    assert len(found) == 12
     assert found[0] == (1000, 0, 2.0, 0.5)  # other inputs alone
     signs = {(row[2] < 0, row[3] < 0) for row in found}
     assert signs == set(itertools.product((True, False), repeat=2))
@@ -42,3 +43,31 @@ def test_how_often_a_number_is_compared_with_counts() -> None:
     )
     assert floats[1.0] == 1
     assert integers[7] == 2
+
+
+def test_all_floats_are_negative_at_once_with_flags_on_and_off(tmp_path: Path) -> None:
+    found = rows(tmp_path, Named(frozenset(), frozenset()))
+    assert {(1000, 1, -2.0, -0.5), (1000, 0, -2.0, -0.5)} <= set(found)
+
+
+def test_small_integers_are_all_as_large_as_the_conditions_ask_for_or_by_turns(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<iiii", 1000, 3, 2, 1), 4, 4, 4, 4)
+    conditions = Named(frozenset(), frozenset({7, 3}))
+    made = crossed_arguments(dispatch, ["int"] * 4, conditions)
+    found = {struct.unpack("<iiii", row.kernarg)[1:] for row in made}
+    assert {(8, 8, 8), (8, 1, 8), (1, 8, 1)} <= found
+
+
+def test_a_list_of_one_element_has_its_first_element_zero(tmp_path: Path) -> None:
+    """Of integers that bound the grid, 1 would leave nothing to do."""
+    dispatch = launch(tmp_path, struct.pack("<ii", 250, 30), 4, 4)
+    found = crossed_arguments(dispatch, ["int", "int"], Named(frozenset(), frozenset()))
+    (draw,) = {row.draw for row in found if struct.unpack("<ii", row.kernarg) == (250, 1)}
+    assert draw == 1
+
+
+def test_a_comparison_with_infinity_counts_however_the_compiler_makes_it() -> None:
+    loaded, _ = compared_in(code("s_mov_b32 s0, 0xff800000\nv_cmp_eq_f32 vcc, s0, v2"))
+    assert loaded[-math.inf] == 1
+    asked, _ = compared_in(code("v_cmp_class_f32 vcc, v2, s0"))
+    assert (asked[math.inf], asked[-math.inf]) == (1, 1)

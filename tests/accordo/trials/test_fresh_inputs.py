@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from pathlib import Path
 from unittest.mock import Mock
@@ -18,6 +19,7 @@ from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.fresh_inputs import permuted, write_unread
 from hipscope.analysis.errors import Cancelled
+from hipscope.analysis.source.number_types import element_of
 from hipscope.emulator.captures import seal
 
 
@@ -90,3 +92,73 @@ def test_lengths_that_a_program_names_fit_into_their_type(tmp_path: Path) -> Non
     assert kept is not None
     made = np.frombuffer(replaced_contents(kept, one.before), dtype="<u4")
     assert list(made) == [32, *held[1:]]
+
+
+def with_ends(folder: Path, trial: int, **held: tuple[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What the trial makes of inputs by name, of those that it changes."""
+    buffers, known, read = [], {}, {}
+    for index, (kind, numbers) in enumerate(held.values()):
+        before = folder / f"buffer_{index}.before"
+        before.write_bytes(numbers.tobytes())
+        one = CapturedBuffer(index, 0, numbers.nbytes, ((index, 0),), before, before)
+        buffers.append(one)
+        known[index] = segments(one, {index: kind})
+        read[index] = AccessMap(one.size, ((0, np.full(one.size, READ, dtype=np.uint8)),))
+    seal(folder)
+    fresh_inputs.write_fresh_inputs(tuple(buffers), known, read, folder / "fresh", trial)
+    found = {}
+    for buffer, (name, (_, numbers)) in zip(buffers, held.items(), strict=True):
+        if (kept := replacement(folder / "fresh", buffer.index)) is not None:
+            found[name] = np.frombuffer(replaced_contents(kept, buffer.before), dtype=numbers.dtype)
+    return found
+
+
+def test_a_sorted_list_stays_one_beside_infinities_of_which_neighbours_are_equal(tmp_path: Path) -> None:
+    places = ("float", np.arange(40, dtype="<f4") / 8)
+    values = ("float", np.random.default_rng(1).normal(size=400).astype("<f4"))
+    made = with_ends(tmp_path, fresh_inputs.ENDS, places=places, values=values)
+    assert (made["places"][:2] == -np.inf).all()
+    assert (made["places"][-2:] == np.inf).all()
+    assert (np.diff(made["places"][2:-2]) > 0).all()
+    pairs = list(itertools.pairwise(made["values"].tolist()))
+    for pair in ((np.inf, np.inf), (-np.inf, -np.inf), (np.inf, -np.inf)):
+        assert pair in pairs
+    assert np.isfinite(made["values"]).mean() > 0.6
+
+
+def test_without_a_sorted_list_there_is_no_such_trial(tmp_path: Path) -> None:
+    values = ("float", np.random.default_rng(1).normal(size=400).astype("<f4"))
+    offsets = ("int", np.arange(41, dtype="<i4") * 10)
+    assert with_ends(tmp_path, fresh_inputs.ENDS, values=values, offsets=offsets) == {}
+
+
+def test_sorted_keys_end_in_the_largest_and_offsets_do_not(tmp_path: Path) -> None:
+    keys, offsets = ("int", np.arange(40, dtype="<i4") * 30), ("int", np.arange(41, dtype="<i4"))
+    made = with_ends(tmp_path, fresh_inputs.WHOLE_ENDS, keys=keys, offsets=offsets)
+    assert set(made) == {"keys"}
+    assert (made["keys"][0], made["keys"][-1]) == (-(2**31), 2**31 - 1)
+    unsigned = ("unsigned int", keys[1].astype("<u4"))
+    assert with_ends(tmp_path, fresh_inputs.WHOLE_ENDS, keys=unsigned)["keys"][[0, -1]].tolist() == [
+        0,
+        2**32 - 1,
+    ]
+
+
+def test_a_sorted_list_that_is_repeated_for_a_longer_launch_is_sorted_again(tmp_path: Path) -> None:
+    def buffer(name: str, index: int, numbers: np.ndarray) -> CapturedBuffer:
+        (folder := tmp_path / name).mkdir(exist_ok=True)
+        before = folder / f"buffer_{index}.before"
+        before.write_bytes(numbers.tobytes())
+        return CapturedBuffer(index, 0, numbers.nbytes, ((index, 0),), before, before)
+
+    keys, values = np.arange(-20, 20, dtype="<i4"), np.arange(40, 0, -1, dtype="<i4")
+    was = [buffer("was", n, held) for n, held in enumerate((keys, values))]
+    longer = [buffer("longer", n, np.tile(held, 3)) for n, held in enumerate((keys, values))]
+    seal(tmp_path / "was")
+    seal(tmp_path / "longer")
+    elements = {n: element_of("int") for n in (0, 1)}
+    assert fresh_inputs.write_in_order(longer, was, elements, tmp_path / "fresh") == 1
+    kept = replacement(tmp_path / "fresh", 0)
+    assert kept is not None
+    made = np.frombuffer(replaced_contents(kept, longer[0].before), dtype="<i4")
+    assert made.tolist() == np.repeat(keys, 3).tolist()

@@ -13,16 +13,25 @@ from hipscope.analysis.source.number_types import element_of
 from hipscope.emulator.captures import seal
 
 
-def mixed(folder: Path, held: np.ndarray, type_name: str, *, wide: bool = False) -> np.ndarray:
+def mixed(
+    folder: Path,
+    held: np.ndarray,
+    type_name: str,
+    *,
+    wide: bool = False,
+    draw: int = 0,
+    row: int = 0,
+    floats: frozenset[float] = frozenset({77.5}),
+) -> np.ndarray:
     """What the only buffer holds afterwards."""
     before = folder / "buffer_0.before"
     before.write_bytes(held.tobytes())
     seal(folder)
     buffer = CapturedBuffer(0, 4096, held.nbytes, (), before, before)
-    named = Named(frozenset({77.5}), frozenset({40}))
+    named = Named(floats, frozenset({40, 3000}))
     element = element_of(type_name)
     sizes = frozenset({element.size}) if wide else frozenset[int]()
-    made = write_mixed((buffer,), {0: element}, folder / "made", named, wide=sizes)
+    made = write_mixed((buffer,), {0: element}, folder / "made", named, wide=sizes, draw=draw, row=row)
     return np.fromfile(made / "buffer_0.before", dtype=held.dtype)
 
 
@@ -48,3 +57,26 @@ def test_integers_leave_their_range_only_where_they_may(tmp_path: Path) -> None:
 def test_some_rows_are_of_one_kind(tmp_path: Path) -> None:
     found = mixed(tmp_path, np.full(4000, 3.0, dtype="<f4"), "float")
     assert max(len(run) for run in "".join("0" if x == 0 else " " for x in found).split()) >= 24
+
+
+def test_what_is_named_lies_in_front_and_zeros_do_in_the_other_draw(tmp_path: Path) -> None:
+    held = np.full(400, 3.0, dtype="<f4")
+    front, zeros = (mixed(tmp_path, held, "float", draw=draw)[:20] for draw in (0, 1))
+    assert set(front.tolist()) == {77.5, np.float32(77.5 * 1.01), -77.5}
+    assert not zeros.any()
+    bytes_ = mixed(tmp_path, np.arange(100, dtype="u1"), "unsigned char", wide=True)
+    assert bytes_[:2].tolist() == [40, 41]  # 3000 is no number of eight bits
+
+
+def test_some_rows_have_nothing_above_zero_and_others_nothing_below(tmp_path: Path) -> None:
+    rows = mixed(tmp_path, np.full(6000, 3.0, dtype="<f4"), "float", row=150).reshape(-1, 150)
+    most, least = rows.max(axis=1), rows.min(axis=1)
+    assert (most == 0).sum() >= 5
+    assert (least == 0).sum() >= 5
+    assert ((most > 0) & (least < 0)).sum() >= 10
+
+
+def test_infinity_is_there_only_if_it_is_named(tmp_path: Path) -> None:
+    held = np.full(4000, 3.0, dtype="<f4")
+    assert np.isfinite(mixed(tmp_path, held, "float")).all()
+    assert (mixed(tmp_path, held, "float", floats=frozenset({-np.inf})) == -np.inf).sum() > 40

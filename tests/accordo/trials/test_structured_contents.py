@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hipscope.accordo.trials.structured_contents import renumbered, resorted
+from hipscope.accordo.trials.structured_contents import renumbered, resorted, rises, with_ends
 
 
 def test_a_rising_list_rises_otherwise_between_the_same_ends_in_part_by_nothing() -> None:
@@ -36,3 +36,12 @@ def test_parents_become_long_chains_numbered_from_the_other_end() -> None:
 def test_numbers_that_lead_out_of_the_list_are_no_numbers_of_elements() -> None:
     assert renumbered(np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 10], dtype="<u4")) is None
     assert renumbered(np.zeros(100, dtype="<u4")) is None
+
+
+def test_a_list_with_other_ends_is_still_in_order() -> None:
+    raw = np.arange(10, dtype="<f4")
+    low, high = np.float32(-np.inf), np.float32(np.inf)
+    made = with_ends(raw, low, high)
+    assert made.tolist() == [-np.inf, -np.inf, *range(2, 8), np.inf, np.inf]
+    assert rises(raw.astype(np.float64))
+    assert not rises(raw[::-1].astype(np.float64))
