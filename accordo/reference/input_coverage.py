@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hipscope.accordo.dispatch.access_map import READ, READ_FIRST
+from hipscope.accordo.dispatch.access_map import READ, READ_FIRST, WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
 from hipscope.accordo.dispatch.code_properties import asked_dimensions
 from hipscope.accordo.dispatch.guessed_types import with_guesses
@@ -29,7 +29,8 @@ _GROUPS, _WORKGROUP = "the grid size", "the workgroup size"
 _AXES = "xyz"
 _SHORT = (1 << 16) - 1  # work-items that 16 bits count
 BEYOND = f"more than {_SHORT:,} work-items"
-_NOT_GROWN = "it takes too long or too much memory, or no integer argument bounds a side of the grid"
+_NOT_GROWN = "it takes too long or too much memory, or no integer argument says how many there are"
+_MORE = 2  # times the memory that a launch accesses: more work-items do more
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,18 @@ def varied_inputs(
         for name in _varied_by(planned, captured, names):
             if isinstance(seen, Reason):
                 dropped[name] = seen.text
-            else:
+            elif name != BEYOND or _accessed(seen) > _MORE * _accessed(captured):
                 counts[name] += 1
     reasons = names.why | {n: f"all trials of it were dropped: {text}" for n, text in dropped.items()}
     return tuple(
         VariedInput(name, counts[name], "" if counts[name] else reasons.get(name, "no trial changes it"))
         for name in names.listed
     )
+
+
+def _accessed(run: ReferenceRun) -> int:
+    """Bytes that a run reads, and those that it writes."""
+    return sum(access.count(flag) for access in run.access.values() for flag in (READ, WRITTEN))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
 
 _SMALLEST, _LARGEST = 5, 1 << 31
+_NEGATIVE_FLOAT = -(1 << 23)  # the bits of -infinity; large negative floats have those of smaller integers
 _FEW_STEPS, _MANY_STEPS = 7, 22
 _CUTS = re.compile(
     r"(?:v_cmpx?_\w+|s_cmpk?_\w+|[vs]_(?:min|max|med3|min3|max3))_[iu](?:16|32|64)$|[vs]_xor_b(?:32|64)$"
@@ -71,7 +72,8 @@ def _cuts(code: Sequence[AssemblyInstruction]) -> Iterator[int]:
     for one in code:
         values = [_value(text, held) for text in one.operands]
         if _CUTS.match(one.mnemonic):
-            yield from (abs(v) for v in values if v is not None and _SMALLEST <= abs(v) < _LARGEST)
+            sizes = (abs(v) for v in values if v is not None and v > _NEGATIVE_FLOAT)
+            yield from (n for n in sizes if _SMALLEST <= n < _LARGEST)
         if not one.operands:
             continue
         to = _registers(one.operands[0])
@@ -159,8 +161,9 @@ def _with_small_registers(
         field = one.mnemonic in _FIELDS[:1] and (constants[-1] or 32) <= 24
         moved = one.mnemonic.startswith(("v_mov", "s_mov", "v_mbcnt", "v_lshrrev", "s_lshr")) and any(known)
         summed = one.mnemonic in ("v_add_u32", "v_or_b32", "v_add3_u32", "v_lshl_or_b32") and all(known)
+        smaller = one.mnemonic in ("s_min_u32", "v_min_u32") and any(text in small for text in sources)
         loaded = one.mnemonic in ("ds_read_u8", "ds_read_u16", "global_load_ubyte", "global_load_ushort")
-        if masked or field or moved or summed or loaded:
+        if masked or field or moved or summed or smaller or loaded:
             small.add(to)
         else:
             small.discard(to)

@@ -23,7 +23,7 @@ from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.device_variables import other_value
 from hipscope.accordo.trials.moved_buffers import relocated
-from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
+from hipscope.accordo.trials.scalar_arguments import Number, numbers_of, with_changes
 from hipscope.accordo.trials.scalar_variants import named_arguments, other_arguments
 from hipscope.accordo.trials.unaliased_pointers import Copy, pointers_apart
 
@@ -37,6 +37,7 @@ _WAVE = 64
 _LARGEST_WORKGROUP = 1024
 _MOST_NAMED = 12
 _GROWN = (66_000, 264, 44)  # work-items along each side of one, two and three: more than 65,536 in all
+_FEW_FACTORS = 6
 _MOST_GROWN = 6_000_000  # instructions of waves: some tenths of a second
 _LARGEST_GROWN = 96 << 20  # bytes
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
@@ -146,8 +147,9 @@ def grown_launch(
 ) -> Variant | None:
     """The launch with so many work-items that 16 bits do not count them (of several dimensions, their product).
 
-    Integers that bound a side of the grid grow with it, and buffers with all sides. None where that would take long,
-    where memory would be large, or where no integer bounds a side.
+    Integers that bound a side of the grid grow with it, and buffers with all sides. Where none does, two or three may
+    bound all work-items by their product or sum, or each workgroup has a part of the buffers. None where that would
+    take long, or where memory would be large.
     """
     groups, shape = _groups(dispatch), dispatch.workgroup
     sides = [n for n, (count, size) in enumerate(zip(groups, shape, strict=True)) if count * size > 1]
@@ -168,16 +170,32 @@ def grown_launch(
         longer = with_changes(longer, bounds, functools.partial(operator.add, added))
         growth *= max((1 + added / n.value for n in bounds), default=1.0)
         together *= math.prod(1 + added / n.value for n in bounds)
+    if longer == kernarg:
+        times = math.ceil(factor)
+        longer = _with_more_items(dispatch, numbers, times)
+        factor = growth = together = times
+        more = [groups[0] * times, groups[1], groups[2]]
     size = sum(b.size for b in dispatch.buffers)
     # A matrix of two integers that both grow with one side is as much longer as both.
     repeats = math.ceil(together if size * math.ceil(together) <= _LARGEST_GROWN else growth)
     if repeats < 2 or instructions * factor > _MOST_GROWN or size * repeats > _LARGEST_GROWN:
         return None
-    if longer == kernarg:
-        return None
     grown = replace(dispatch, workgroup=shape, grid=_grid((more[0], more[1], more[2]), shape))
     made = relocated(grown, folder, repeats=repeats, kernarg=longer)
     return Variant("grown", f"{math.prod(made.grid):,} work-items, all buffers as much longer", made)
+
+
+def _with_more_items(dispatch: CapturedDispatch, numbers: Sequence[Number], times: int) -> bytes:
+    """The arguments for so many times the work-items: integers larger whose product or sum needs all workgroups."""
+    most = math.prod(_groups(dispatch)) * math.prod(dispatch.workgroup)
+    least = most - math.prod(dispatch.workgroup)
+    large = [n for n in numbers if n.value > 1][:_FEW_FACTORS]
+    for chosen in (c for count in (2, 3) for c in itertools.combinations(large, count)):
+        if least < math.prod(n.value for n in chosen) <= most:
+            return with_changes(dispatch.kernarg(), chosen[:1], lambda n: n * times)
+        if least < sum(n.value for n in chosen) <= most:
+            return with_changes(dispatch.kernarg(), chosen, lambda n: n * times)
+    return dispatch.kernarg()
 
 
 def _other_arguments(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:

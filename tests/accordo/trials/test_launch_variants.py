@@ -93,6 +93,28 @@ def test_a_grown_launch_is_beyond_16_bits_and_so_are_what_bounds_it_and_its_buff
     assert grown_launch(five, TYPES, tmp_path / "slow", instructions=1_000_000) is None
 
 
+@pytest.mark.parametrize(
+    ("numbers", "grown_numbers"),
+    [
+        ((50, 6, 12), (50 * 207, 6, 12)),  # elements of a table with rows of six
+        ((120, 190, 12), (120 * 207, 190 * 207, 12)),  # two lists
+        ((77, 1000, 12), (77, 1000, 12)),  # a workgroup for each row of the buffers
+    ],
+)
+def test_a_launch_also_grows_where_no_integer_alone_bounds_it(
+    numbers: tuple[int, int, int], grown_numbers: tuple[int, int, int], tmp_path: Path
+) -> None:
+    dispatch = launch(tmp_path, *numbers)
+    buffers = read_capture_set(tmp_path / "capture")[0].buffers
+    five = replace(dispatch, grid=(320, 1, 1), workgroup=(64, 1, 1), buffers=buffers)
+    grown = grown_launch(five, TYPES, tmp_path / "grown", instructions=100)
+    assert grown is not None
+    assert struct.unpack("<3if", grown.dispatch.kernarg())[:3] == grown_numbers
+    assert grown.dispatch.grid == (320 * 207, 1, 1)
+    sizes = zip(grown.dispatch.buffers, buffers, strict=True)
+    assert all(long.size >= 207 * short.size for long, short in sizes)
+
+
 def test_each_side_of_a_workgroup_is_halved(tmp_path: Path) -> None:
     (recorded,) = read_capture_set(write_capture(tmp_path / "capture"))
     cube = replace(recorded, grid=(16, 8, 8), workgroup=(8, 4, 4))
