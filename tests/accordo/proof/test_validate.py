@@ -10,6 +10,7 @@ import pytest
 
 from hipscope.accordo.dispatch.captured import CaptureUnreadable, read_capture_set
 from hipscope.accordo.model.verdict import Verdict
+from hipscope.accordo.proof.checks.enough_workgroups import NOTE
 from hipscope.accordo.reference.trials import SEEDS
 from hipscope.accordo.replay.replay import Replay, ReplayTool, patience
 
@@ -23,7 +24,7 @@ def test_the_same_work_written_differently_is_equivalent(judge: Judge) -> None:
     verdict = judge(RIGHT)
     assert verdict.equivalent
     assert verdict.bit_exact
-    assert "bit for bit on 1 recorded launch and on 33 other inputs and launch shapes" in verdict.reason
+    assert "bit for bit on 1 recorded launch and on 34 other inputs and launch shapes" in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,11 @@ def test_a_result_that_depends_on_the_order_of_threads_is_caught(judge: Judge) -
     ("candidate", "trial"),
     [
         (
-            "def kernel(b, order):\n    for i in range(n): b[1][i] = 2.0 * b[0][i]\n",
+            LOOP.format("if i < n and (i < 16 or len(order) > 32): b[1][i] = 2.0 * b[0][i]"),
+            "workgroups of 32 x 1 x 1",
+        ),
+        (
+            "def kernel(b, order):\n    for i in range(n): b[1][i] = 2.0 * b[0][i] if i < len(order) else 9.0\n",
             "workgroups of 32 x 1 x 1",
         ),
         (LOOP.format("if i < 48: b[1][i] = 2.0 * b[0][i]"), "integer arguments one less"),
@@ -99,6 +104,13 @@ def test_a_candidate_made_for_the_recorded_shape_is_caught_by_other_launches(
     verdict = judge(candidate, reference=LOOP.format("if i < n: b[1][i] = 2.0 * b[0][i]"))
     assert verdict.outcome == "different"
     assert verdict.trials[-1].inputs == trial
+
+
+def test_a_candidate_that_does_all_of_the_work_in_any_launch_is_right(judge: Judge) -> None:
+    everything = "def kernel(b, order):\n    for i in range(n): b[1][i] = 2.0 * b[0][i]\n"
+    verdict = judge(everything, reference=LOOP.format("if i < n: b[1][i] = 2.0 * b[0][i]"))
+    assert verdict.equivalent
+    assert NOTE in verdict.notes
 
 
 def test_a_launch_on_which_the_reference_is_not_well_defined_is_dropped(judge: Judge) -> None:
