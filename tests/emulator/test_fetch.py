@@ -15,6 +15,7 @@ from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import device_table, write_device_config
 from hipscope.emulator.raw import read_dispatches, read_profile
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+from tests.sampling import sampled
 
 HERE = Path(__file__).parent
 EXAMPLES = sorted((HERE.parents[1] / "examples").glob("*.hip"))
@@ -25,7 +26,7 @@ PROGRAMS = sorted((HERE / "programs").glob("*.hip"))
     "source",
     [
         *EXAMPLES[:2],
-        *(pytest.param(s, marks=pytest.mark.slow) for s in [*EXAMPLES[2:], *PROGRAMS[::4]]),
+        *sampled([*EXAMPLES[2:], *PROGRAMS[::4]], 4, lambda source: source.stem),
     ],
     ids=lambda source: source.stem,
 )

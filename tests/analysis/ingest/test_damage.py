@@ -327,9 +327,9 @@ def test_no_damage_is_more_than_a_line(kind: str, seed: int, edits: int) -> None
     fuzz(kind, seed, edits)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=QUIET, database=None)
+@settings(max_examples=1500, deadline=None, suppress_health_check=QUIET, database=None)
 @given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 12))
 def test_no_damage_of_many_is_more_than_a_line(kind: str, seed: int, edits: int) -> None:
     fuzz(kind, seed, edits)
