@@ -27,6 +27,7 @@ _SIZES = (1e-6, 1e15)
 _COMPARES = re.compile(
     r"(?:v_cmpx?_\w+|s_cmpk?_\w+|s_bitcmp[01]|[vs]_(?:min|max|med3|min3|max3))_([fiubB])(\d+)$"
 )
+_EQUALITY = re.compile(r"v_cmpx?_(?:eq|neq|lg|nlg)_f")
 _LOADS = frozenset({"s_mov_b32", "s_mov_b64", "s_movk_i32", "v_mov_b32", "v_mov_b64"})
 # The compiler compares for equality by these, too.
 _LIKE_COMPARES = frozenset(
@@ -135,20 +136,40 @@ def named_in(code_object: Path, objdump: Path, kernel: str | None = None) -> Nam
 
 
 def compared_in(code: Sequence[AssemblyInstruction]) -> tuple[Counter[float], Counter[int]]:
-    """How often each float and each integer stands in a comparison, or is loaded for one. A question for the class of a
-    float may be one for infinity.
+    """How often each float and each integer stands in a comparison, or is loaded for one.
+
+    Infinity counts only where something may be asked to be it: what begins a search for the largest is no question.
     """
     floats, integers = Counter[float](), Counter[int]()
-    classes = sum("_cmp_class_f" in one.mnemonic for one in code)
-    floats.update(dict.fromkeys((math.inf, -math.inf), classes) if classes else {})
     for word, kind in _named_words(code):
         if kind in ("integer", "loaded"):
             integers[word - (1 << 32) if word >> 31 else word] += 1
-        floats.update(x for x in _floats([(word, kind)], [], set()) if not math.isnan(x))
-        x = _number("<I", word, "<f")
-        if kind == "loaded" and (_SIZES[0] < abs(x) < _SIZES[1] or math.isinf(x)):
+        floats.update(x for x in _floats([(word, kind)], [], set()) if math.isfinite(x))
+        if kind == "loaded" and _SIZES[0] < abs(x := _number("<I", word, "<f")) < _SIZES[1]:
             floats[x] += 1
+    floats.update(_asked_infinities(code))
     return floats, integers
+
+
+def _asked_infinities(code: Sequence[AssemblyInstruction]) -> Iterator[float]:
+    """Infinities in questions for equality, or in registers that stand there; both for a question for a class."""
+    held: dict[str, set[float]] = {}
+    for one in code:
+        if one.mnemonic in _LOADS and (found := set(_infinities(one))):
+            held.setdefault(one.operands[0], set()).update(found)
+    for one in code:
+        if "_cmp_class_f" in one.mnemonic or "_cmpx_class_f" in one.mnemonic:
+            yield from (math.inf, -math.inf)
+        elif _EQUALITY.match(one.mnemonic):
+            yield from _infinities(one)
+            for operand in one.operands:
+                yield from held.get(operand.strip("|-"), ())
+
+
+def _infinities(one: AssemblyInstruction) -> Iterator[float]:
+    words = (constant.word("loaded") for constant in _constants(one))
+    numbers = (_number("<I", word, "<f") for word in words if word is not None)
+    return (x for x in numbers if math.isinf(x))
 
 
 class _NoCode(Exception):

@@ -71,3 +71,8 @@ def test_a_comparison_with_infinity_counts_however_the_compiler_makes_it() -> No
     assert loaded[-math.inf] == 1
     asked, _ = compared_in(code("v_cmp_class_f32 vcc, v2, s0"))
     assert (asked[math.inf], asked[-math.inf]) == (1, 1)
+
+
+def test_what_begins_a_search_for_the_largest_asks_for_no_infinity() -> None:
+    found, _ = compared_in(code("v_mov_b32 v1, 0xff800000\nv_max_f32 v1, v1, v2\nv_cmp_gt_f32 vcc, v2, v1"))
+    assert not found
