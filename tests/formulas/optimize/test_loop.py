@@ -144,16 +144,16 @@ def test_a_rounding_difference_is_refused_where_bit_equality_was_promised(bench:
 
 @pytest.mark.parametrize(
     ("name", "formula"),
-    [
+    [  # one for each formula; the others with --exhaustive
         ("lds_column_read.hip", "bankConflict"),
         pytest.param("strided_access.hip", "memoryAccess", marks=pytest.mark.slow),
         pytest.param("contended_atomic.hip", "atomicContention", marks=pytest.mark.slow),
-        pytest.param("contended_histogram.hip", "atomicContention", marks=pytest.mark.slow),
+        pytest.param("contended_histogram.hip", "atomicContention", marks=pytest.mark.exhaustive),
         pytest.param("accidental_double.hip", "precision", marks=pytest.mark.slow),
         pytest.param("register_spill.hip", "registerPressure", marks=pytest.mark.slow),
-        pytest.param("interleaved_reduction.hip", "bankConflict", marks=pytest.mark.slow),
+        pytest.param("interleaved_reduction.hip", "bankConflict", marks=pytest.mark.exhaustive),
         pytest.param("divergent_branch.hip", "branchDivergence", marks=pytest.mark.slow),
-        pytest.param("slow_division.hip", "precision", marks=pytest.mark.slow),
+        pytest.param("slow_division.hip", "precision", marks=pytest.mark.exhaustive),
         pytest.param("xcd_order.hip", "memoryLocality", marks=pytest.mark.slow),
         pytest.param("one_load_in_flight.hip", "latencyHiding", marks=pytest.mark.slow),
         pytest.param("few_workgroups.hip", "launchConfig", marks=pytest.mark.slow),

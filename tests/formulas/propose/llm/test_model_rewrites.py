@@ -24,6 +24,7 @@ from hipscope.formulas.optimize.loop import OptimizeOptions, OptimizeResult, Ver
 from hipscope.formulas.optimize.model_rewrites import difference_in_words, included_headers, render_prompt
 from hipscope.formulas.propose.llm.client import ModelError
 from hipscope.formulas.propose.llm.consent import ConsentNeeded
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[4]
 KEY = "sk-real-9a1c"
@@ -280,7 +281,7 @@ MARKED = sorted(p.stem for p in (ROOT / "examples").glob("*.hip") if "hipscope: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", MARKED)
+@pytest.mark.parametrize("example", sampled(MARKED, 5))
 def test_a_right_answer_to_each_finding_becomes_a_verified_edit(
     serve: Serve, wire: ModuleType, project_of: Callable[..., Project], example: str
 ) -> None:
