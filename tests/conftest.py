@@ -1,4 +1,6 @@
-"""Files with slow tests come first; with --allowed-skips a test skips only for a reason of that list.
+"""Files with slow tests come last, those with many of them behind those with a few.
+
+With --allowed-skips a test skips only for a reason of that list; with --slow-within slow tests end in time.
 
 Tests that are marked `exhaustive` run with --exhaustive only.
 Tests keep their state in a folder of their own.
@@ -10,6 +12,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +22,8 @@ import pytest
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+_STARTED = time.monotonic()
+_OVER = "the time for slow tests is over"
 _STATE = tempfile.TemporaryDirectory(prefix="hipscope-test-state-")
 os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # nothing of a test stays with the user
 
@@ -28,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--allowed-skips",
         type=Path,
         help="a file of lines `PATH: REASON`, patterns of skips that are no failure",
+    )
+    parser.addoption(
+        "--slow-within",
+        type=float,
+        metavar="SECONDS",
+        help="skip slow tests that begin later than this after the start",
     )
     parser.addoption(
         "--exhaustive", action="store_true", help="run the tests that are marked `exhaustive`, too"
@@ -41,13 +52,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest files start first, so that no process is left alone with one at the end."""
+    """One of everything comes first, long tables last: what --slow-within leaves out is the rest of such a table."""
     if not config.getoption("--exhaustive"):
         left_out = [item for item in items if item.get_closest_marker("exhaustive")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
+    items.sort(key=lambda item: slow[item.path])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a slow test, before its fixtures are made, when its time is over."""
+    within = item.config.getoption("--slow-within")
+    if within is not None and item.get_closest_marker("slow") and time.monotonic() - _STARTED > within:
+        pytest.skip(_OVER)
 
 
 class _Skips:
@@ -71,6 +90,8 @@ class _Skips:
         if not report.skipped or hasattr(report, "wasxfail"):
             return
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple | list) else str(report.longrepr)
+        if _OVER in str(reason):
+            return
         line = f"{report.nodeid.partition('::')[0]}: {str(reason).removeprefix('Skipped: ')}"
         if not any(pattern.match(line) for pattern in self._allowed):
             self._unlisted.append(line)
