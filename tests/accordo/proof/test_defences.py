@@ -70,7 +70,7 @@ ONLY: dict[Defence, tuple[str, str, dict[str, object]]] = {
     ),
     "other_variables": (RIGHT.replace("scale *", "v[0] *"), RIGHT.replace("scale *", "5 *"), {}),
     "other_workgroups": (
-        RIGHT, RIGHT.replace("in order", "in (range(n) if rows == 1 else order)"), {},
+        RIGHT, RIGHT.replace("scale *", "(scale if len(order) == block or n != 48 else 1.0) *"), {},
     ),
     "more_dimensions": (RIGHT, RIGHT.replace("scale *", "(scale if rows == 1 else 1.0) *"), {}),
     # Right in a launch beyond 16 bits, as `written_bytes_only` below: `grown` does not stop them.
