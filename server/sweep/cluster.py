@@ -85,9 +85,8 @@ def sweep(
         futures = [client.submit(do, task, sent, key=task.key, retries=_RETRIES) for task in tasks]
         by_key = {task.key: task for task in tasks}
         found: dict[str, list[Row]] = {}
-        for future in _ended(futures, renew):
-            error = future.exception()
-            found[future.key] = future.result() if error is None else _failed(by_key[future.key], error)
+        for future, rows in _ended(futures, renew):
+            found[future.key] = _failed(by_key[future.key], future.exception()) if rows is None else rows
             future.release()  # what a worker that is killed later held is not done again
             done(len(found), len(tasks))
         return [row for task in tasks for row in found[task.key]]
@@ -100,11 +99,12 @@ def frame(rows: Sequence[Row]) -> pandas.DataFrame:
     return pandas.DataFrame(list(rows), columns=list(COLUMNS)).convert_dtypes()
 
 
-def _ended(futures: Sequence[Any], renew: Callable[[], None]) -> Iterator[Any]:
-    """The futures as they end, with their results here: a worker that dies with a result makes its task run again.
+def _ended(futures: Sequence[Any], renew: Callable[[], None]) -> Iterator[tuple[Any, list[Row] | None]]:
+    """The futures as they end, each with its rows, None where it failed.
 
-    Dask drops the nanny of a worker that is not back within `distributed.deploy.lost-worker-timeout` and starts no
-    other one by itself, so `renew` is called whenever nothing ended for some seconds.
+    A worker that dies before its rows are here makes its task run again. Dask drops the nanny of a worker that is not
+    back within `distributed.deploy.lost-worker-timeout` and starts no other one by itself, so `renew` is called
+    whenever nothing came for some seconds.
     """
     distributed = importlib.import_module("distributed")
     pending = set(futures)
@@ -115,14 +115,17 @@ def _ended(futures: Sequence[Any], renew: Callable[[], None]) -> Iterator[Any]:
             renew()
             continue
         for future in ended:
-            if future.status == "finished":
+            rows = None
+            if future.status != "error":
                 try:
-                    future.result(timeout=_LOOK_SECONDS)
+                    rows = future.result(timeout=_LOOK_SECONDS)
                 except TimeoutError:
                     renew()
                     continue
+                except Exception:  # done again, it failed: the future keeps how
+                    rows = None
             pending.remove(future)
-            yield future
+            yield future, rows
 
 
 def _below(tasks: Sequence[SweepTask], folder: Path, digest: str) -> tuple[SweepTask, ...]:
