@@ -1,4 +1,4 @@
-"""`initialize`, `initialized`, `shutdown`: the session begins, and ends with no child left."""
+"""`initialize`, `initialized`, `shutdown`, `exit`: the session begins, and ends with no child left."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def register(server: HipServer) -> None:
         await ls.jobs.close()
         await ls.inspections.close()
         await ls.spare.close()
+
+    @server.feature(lsp.EXIT)
+    def leave(ls: HipServer, _params: None) -> None:
+        ls.protocol.ended = True
 
 
 def _stop_on_signal(ls: HipServer) -> None:

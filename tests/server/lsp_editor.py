@@ -265,7 +265,7 @@ async def any_client(request: pytest.FixtureRequest, lsp_client: Editor) -> Asyn
     lsp_client.set_configuration(DIRECTLY, section="hipscope")
     await start(lsp_client, request.param, folder, profileOnSave=False, waitsForCommands=True, **DIRECTLY)
     yield
-    await asyncio.wait_for(lsp_client.shutdown_session(), 60)
+    await asyncio.wait_for(lsp_client.shutdown_session(), 10)
 
 
 @pytest_lsp.fixture(config=config)  # type: ignore[untyped-decorator]
@@ -275,7 +275,7 @@ async def client(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIte
     lsp_client.set_configuration(DIRECTLY, section="hipscope")
     await start(lsp_client, "vscode_1.139", folder, hipscopeExtension=True)
     yield
-    await asyncio.wait_for(lsp_client.shutdown_session(), 60)
+    await asyncio.wait_for(lsp_client.shutdown_session(), 10)
 
 
 async def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:

@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 import traceback
+import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -156,6 +157,7 @@ def _become(asked: dict[str, Any], streams: Sequence[int]) -> None:
     os.chdir(asked["folder"])
     sys.path.remove(str(ROOT))
     sys.argv = ["hipscope", *asked["arguments"]]
+    sys.modules["__main__"] = types.ModuleType("__main__")  # what it spawns does not begin as this file
     sys.stdin, sys.stdout, sys.stderr = _streams(bool(os.environ.get("PYTHONUNBUFFERED")))
 
 
@@ -185,7 +187,7 @@ def _main(module: str) -> NoReturn:
         importlib.import_module(module).main()
     except SystemExit as end:
         code = end.code
-    except BaseException:
+    except BaseException:  # as Python ends a program; the loop of `serve` must not go on in this process
         traceback.print_exc()
         code = 1
     threading._shutdown()  # type: ignore[attr-defined]
