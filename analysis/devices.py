@@ -120,7 +120,22 @@ def _plausible(facts: DeviceFacts) -> DeviceFacts:
             fits = isinstance(value, int) and 0 < value < _LARGEST
         if value is not None and not fits:
             odd[name] = None
-    return dataclasses.replace(facts, **odd)
+    return dataclasses.replace(facts, **odd, **dict.fromkeys(impossible(facts)))
+
+
+def impossible(facts: DeviceFacts) -> tuple[str, ...]:
+    """The facts that cannot be, by the architecture: more CUs on an XCD, or beside its L2 channels, than there are.
+
+    Tools that do not know a new GPU count one die of it, and compute the bandwidth of its memory from that.
+    """
+    rows = _arch(_arch_name(facts.arch if isinstance(facts.arch, str) else None))
+    units = facts.compute_units
+    if "most_cus_per_xcd" not in rows or not isinstance(units, int):
+        return ()
+    told = ((facts.xcds, 1), (facts.l2_channels, rows["l2_channels_per_xcd"]))
+    if any(isinstance(n, int) and 0 < n * rows["most_cus_per_xcd"] < units * each for n, each in told):
+        return "xcds", "l2_channels", "memory_bytes_per_s"
+    return ()
 
 
 def with_measured(device: Device, measured: Mapping[str, float], source: str) -> Device:

@@ -144,6 +144,13 @@ def test_a_part_of_a_gpu_has_its_parts_of_the_peaks(
         # The size alone decides where only one product has it: an MI300X and an MI325X are alike.
         (DeviceFacts(arch="gfx942", compute_units=228, xcds=6), "mi300a", 5.3e12),
         (DeviceFacts(arch="gfx942", compute_units=304, xcds=8), "gfx942", None),
+        # 304 CUs are not on one die, nor beside the L2 channels of one: what was computed from that is not used.
+        (DeviceFacts(arch="gfx942", compute_units=304, xcds=1, memory_bytes_per_s=7.68e11), "gfx942", None),
+        (
+            DeviceFacts(arch="gfx950", compute_units=256, l2_channels=16, memory_bytes_per_s=1e12),
+            "gfx950",
+            None,
+        ),
         # A product of another architecture is not this one.
         (DeviceFacts(arch="gfx1151", product="AMD Instinct MI300X"), "AMD Instinct MI300X", None),
     ],

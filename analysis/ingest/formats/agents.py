@@ -63,7 +63,7 @@ def agent_of_sysinfo(row: Mapping[str, Any]) -> Agent | None:
     facts = DeviceFacts(
         arch=arch,
         product=_text(row.get("gpu_model")),
-        chip=_whole(row.get("gpu_chip_id")),
+        chip=_whole(row.get("gpu_chip_id")) or _whole(row.get("chip_id")),
         compute_units=_whole(row.get("cu_per_gpu")),
         simds_per_cu=simds,
         xcds=_whole(row.get("num_xcd")) or (1 if arch in _ONE_XCD else None),

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
+from hipscope.analysis.devices import impossible
 from hipscope.analysis.ingest.formats.agents import agent_of_sysinfo
 from hipscope.analysis.ingest.formats.columns import integers, texts
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
@@ -36,13 +37,19 @@ def read_sysinfo(path: Path) -> Recorded:
     agent = agent_of_sysinfo(row) if row is not None else None
     if row is None or agent is None:
         raise ValueError("it names no GPU (gpu_arch)")
+    notes = list(table.damage)
+    if impossible(agent.facts):
+        notes.append(
+            f"it counts one die of a GPU of {agent.facts.compute_units} CUs: its numbers of XCDs and L2 channels and "
+            "its memory bandwidth were not used"
+        )
     version = row.get("rocm_version", "")
     command = row.get("command", "")
     return Recorded(
         agents=[agent],
         tool=f"rocprofiler-compute, ROCm {version}" if version else "rocprofiler-compute",
         command=tuple(command.split()) if command else (),
-        notes=list(table.damage),
+        notes=notes,
     )
 
 

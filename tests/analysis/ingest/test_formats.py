@@ -257,6 +257,26 @@ def test_the_share_of_a_ceiling_is_the_same_in_the_words_and_in_the_list(tmp_pat
     assert [round(c.fraction or 0, 3) for c in found.ceilings if c.name == "hbm"] == [0.8]
 
 
+@pytest.mark.parametrize(("chip", "name", "hbm"), [(29861, "mi325x", 6.0e12), (0, "MI300", None)])
+def test_a_tool_that_counts_one_die_of_a_gpu_does_not_set_its_peaks(
+    tmp_path: Path, chip: int, name: str, hbm: float | None
+) -> None:
+    """omniperf of ROCm 6.4 on an MI325X: one XCD with 304 CUs, 16 channels, 768 GB/s."""
+    (tmp_path / "sysinfo.csv").write_text(
+        "command,gpu_model,gpu_arch,chip_id,cu_per_gpu,simd_per_cu,max_waves_per_cu,wave_size,max_sclk,max_mclk,"
+        f"total_l2_chan,hbm_bw,num_xcd\n./a,MI300,gfx942,{chip},304,4,32,64,2100,1500,16,768.0,1\n"
+    )
+    head = "Dispatch_ID,GPU_ID,Kernel_Name,Start_Timestamp,End_Timestamp"
+    read = "TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,TCC_EA0_WRREQ_sum,TCC_EA0_WRREQ_64B_sum"
+    (tmp_path / "pmc_perf.csv").write_text(f'{head},{read}\n0,2,"{NAME}",1000,11000,512500,0,0,0,0\n')
+    profile = read_captures([tmp_path])
+    assert (profile.device.name, profile.device.xcds) == (name, 8 if hbm else None)
+    assert profile.device.hbm_bytes_per_s == hbm
+    shares = [c.fraction or 0 for c in roofline(only(profile), profile.device, profile.provenance).ceilings]
+    assert all(share < 1 for share in shares)
+    assert any("one die of a GPU of 304 CUs" in (line.why or "") for line in profile.captures)
+
+
 def test_rows_that_are_all_too_short_give_what_they_have(tmp_path: Path) -> None:
     path = tmp_path / "results_0.csv"
     path.write_text(
