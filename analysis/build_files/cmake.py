@@ -17,7 +17,7 @@ from pathlib import Path
 from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.cmake_replies import CmakeProgram, ask_cmake, cmake_programs
 from hipscope.analysis.build_files.outside import top_of
-from hipscope.analysis.build_files.rocm_folder import CompilerCalls, stand_ins
+from hipscope.analysis.build_files.rocm_folder import CompilerCalls, absent_roots, stand_ins
 from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
     PROGRAM_SUFFIXES,
@@ -237,7 +237,8 @@ def _configure(
             *tool_directories(env["PATH"]),
         )
         with private_copy(directory) as shown:  # some write into the directory of their sources
-            box = Box(read=(top_of(directory), *seen), write=(work,), shown=shown)
+            named = dict.fromkeys(absent_roots([directory]) if calls.rocm is None else (), work / "rocm")
+            box = Box(read=(top_of(directory), *seen), write=(work,), shown={**shown, **named})
             try:
                 done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=env, cancel=cancel)
                 found = cmake_programs(build) if done.ok else []

@@ -25,6 +25,7 @@ from hipscope.analysis.build_files.commands import (
     printed_commands,
 )
 from hipscope.analysis.build_files.outside import top_of
+from hipscope.analysis.build_files.rocm_folder import absent_roots, write_queries
 from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.source.texts import SourceTexts
@@ -57,6 +58,12 @@ _CHOICE = re.compile(
     re.MULTILINE,
 )
 _SWITCH = re.compile(r"^[ \t]*(?:else[ \t]+)?ifdef[ \t]+(\w+)", re.MULTILINE)
+_NEEDED = re.compile(
+    r"^[ \t]*(?:ifndef[ \t]+(\w+)|ifeq[ \t]*\([ \t]*(?:\$[({](\w+)[)}][ \t]*,[ \t]*|,[ \t]*\$[({](\w+)[)}][ \t]*)\))"
+    r"[^\n]*\n\s*\$\(error",
+    re.MULTILINE,
+)
+_OF_GPU = re.compile(r"ARCH|GFX|GPU_?TARGET|OFFLOAD", re.IGNORECASE)
 _INCLUDES = re.compile(r"^[ \t]*[-s]?include[ \t]+([^#$\n]+)", re.MULTILINE)
 _ENTERS = re.compile(r"(?:-C|\bcd)[ \t]+([\w./-]*\w)(?=[ \t;&)]|$)", re.MULTILINE)
 _ROCM = "/opt/rocm"
@@ -68,7 +75,7 @@ class MadeProgram:
 
     `for_gpus`: what compiles it makes code for AMD's GPUs. `sources`: what it is compiled from, as far as the commands
     say. `commands`: all that make would start. `lacks`: the compilers among them that are not installed. `guessed`: the
-    Makefile by itself makes another one.
+    Makefile by itself makes another one. `folders`: those that it writes into and that neither exist nor are made.
     """
 
     makefile: str
@@ -81,12 +88,14 @@ class MadeProgram:
     commands: tuple[Command, ...]
     lacks: frozenset[str] = frozenset()
     guessed: bool = False
+    folders: tuple[str, ...] = ()
 
     def build(self) -> str:
         """The shell command."""
+        made = f"mkdir -p {shlex.join(self.folders)} && " if self.folders else ""
         chosen = [] if self.makefile in MAKEFILES else ["-f", shlex.quote(self.makefile)]
         goal = [] if self.goal is None else [shlex.quote(self.goal)]
-        return " ".join(
+        return made + " ".join(
             ["make", *chosen, *(f"{name}={value}" for name, value in self.variables.items()), *goal]
         )
 
@@ -121,14 +130,15 @@ def makefiles(directory: Path) -> list[str]:
     return [*filter(None, default), *others]
 
 
-def made_programs(directory: Path) -> Made:
+def made_programs(directory: Path, arch: str = "gfx942") -> Made:
     """What the Makefiles of a directory build: programs for AMD's GPUs first, then those that a Makefile starts.
 
-    What a Makefile lets one choose is tried where none of them makes such a program by default.
+    `arch` is the GPU that they find where they ask. What a Makefile lets one choose is tried where none of them makes
+    such a program by default.
     """
     found: list[MadeProgram] = []
     refused: list[str] = []
-    asked = [_Makefile(directory, name) for name in makefiles(directory)]
+    asked = [_Makefile(directory, name, arch) for name in makefiles(directory)]
     for ask in (_Makefile.by_default, _Makefile.by_choice):
         for makefile in asked:
             if not any(one.for_gpus and not one.lacks for one in found):
@@ -147,10 +157,12 @@ def made_programs(directory: Path) -> Made:
 class _Makefile:
     """One Makefile, and what make has been asked about it."""
 
-    def __init__(self, directory: Path, name: str) -> None:
-        self._directory, self.name = directory, name
+    def __init__(self, directory: Path, name: str, arch: str) -> None:
+        self._directory, self.name, self._arch = directory, name, arch
+        self._absent = absent_roots([directory])
         self._text = "\n".join(_texts(directory / name))
-        self._variables = _by_name(self._text)
+        needed = ("".join(names) for names in _NEEDED.findall(self._text))
+        self._variables = _by_name(self._text) | {name: arch for name in needed if _OF_GPU.search(name)}
         self._until = time.monotonic() + _SECONDS
 
     @functools.cached_property
@@ -222,7 +234,7 @@ class _Makefile:
                     self.name,
                     path,
                     {**variables, **_CALLED_FOR_MPI} if for_mpi else variables,
-                    self._goal(variables, goal, path, commands),
+                    self._goal(variables, goal, link, commands),
                     start,
                     any(c.for_gpus for c in (link, *own)),
                     frozenset(
@@ -230,6 +242,7 @@ class _Makefile:
                     ),
                     tuple(commands),
                     frozenset(c.words[0] for c in (link, *own) if c.compiler and _is_absent(c.words[0])),
+                    folders=self._not_made((link, *own), commands),
                 )
             )
         first = [one for one in found if one.started is not None]
@@ -237,15 +250,19 @@ class _Makefile:
         return [*first, *sorted(others, key=lambda one: _FOR_SEVERAL.search(one.path.name) is not None)]
 
     def _goal(
-        self, variables: Mapping[str, str], goal: str | None, path: Path, commands: Sequence[Command]
+        self, variables: Mapping[str, str], goal: str | None, link: Command, commands: Sequence[Command]
     ) -> str | None:
         """What to ask make for: the program, where it is a goal of its own and the goal does more than to build it.
 
         That is, where the goal starts the program as well, or builds others.
         """
-        others = time.monotonic() < self._until and any(c.product not in (None, path) for c in commands)
-        if not (others or any(c.program == path for c in commands)):
+        needed = (link, *_what_goes_into(link, commands))
+        others = time.monotonic() < self._until and any(
+            c.output is not None and c not in needed for c in commands
+        )
+        if not (others or any(c.program == link.product for c in commands)):
             return goal
+        path = link.product or self._directory
         name = os.path.relpath(path, self._directory)
         alike = [one for one in _goals(self.database) if len(one) > 1 and one in name and one != name]
         for called in (name, f"./{name}", *alike[:_MOST_ALIKE]):
@@ -253,6 +270,22 @@ class _Makefile:
             if path in products and (called in (name, f"./{name}") or len(products) == 1):
                 return called
         return goal
+
+    def _not_made(self, needed: Iterable[Command], commands: Iterable[Command]) -> tuple[str, ...]:
+        """The folders that compilers write into and that are not there, as a repository keeps no empty ones."""
+        made = {
+            Path(os.path.normpath(c.directory / w))
+            for c in commands
+            if c.words[0] == "mkdir"
+            for w in c.words
+        }
+        found = set()
+        for place in {c.output.parent for c in needed if c.output is not None}:
+            named = re.search(rf"\bmkdir\b[^\n]*\b{re.escape(place.name)}\b", self._text) is not None
+            inside = place.is_relative_to(self._directory)
+            if inside and not (named or place.exists() or any(one.is_relative_to(place) for one in made)):
+                found.add(os.path.relpath(place, self._directory))
+        return tuple(sorted(found))
 
     @functools.lru_cache(maxsize=64)  # noqa: B019  # of one Makefile, which lives as long as this does
     def _cached(self, variables: tuple[tuple[str, str], ...], goal: str | None) -> _Answer:
@@ -297,17 +330,19 @@ class _Makefile:
         return self._start(argv, self._directory)
 
     def _start(self, argv: Sequence[str], directory: Path) -> _Answer:
-        with work_directory("init") as stubs:
-            for name in (
-                *OURS,
-                "hipconfig",
-            ):  # a Makefile may look for its compiler, and the build will find one
+        with work_directory("init") as work:
+            rocm = work / "rocm"
+            stubs = rocm / "bin"
+            stubs.mkdir(parents=True)
+            for name in OURS:  # a Makefile may look for its compiler, and the build will find one
                 (stubs / name).write_text("#!/bin/sh\n")
                 (stubs / name).chmod(0o755)
+            write_queries(stubs, Path(_ROCM), self._arch)
             path = f"{stubs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
             env = plain_environment({"HIPCC": "hipcc", "HIPCXX": "hipcc", "PATH": path, "ROCM_PATH": _ROCM})
             env |= {"HIP_PATH": _ROCM, "HIP_PLATFORM": "amd"}
-            box = Box(read=(top_of(self._directory), stubs))
+            named = dict.fromkeys(self._absent, rocm)
+            box = Box(read=(top_of(self._directory), work), shown=named)
             try:
                 done = run_confined(argv, box, timeout=_SECONDS, cwd=directory, env=env)
             except HipscopeError as error:

@@ -93,7 +93,7 @@ def propose_builds(
     if names and shutil.which("make") is None:
         refused.append(f"{names[0]} needs make, which is not installed")
     elif names:
-        made = made_programs(directory)
+        made = made_programs(directory) if calls is None else made_programs(directory, calls.arch)
         flags = made.flags
         of_source = [one for one in made.programs if source is None or source in one.sources]
         found += _of_make(directory, of_source, made.included)

@@ -7,21 +7,34 @@ folder has what build files look for: `bin/hipcc`, `bin/hipconfig`, `lib/libamdh
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import os
+import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 COMPILERS = ("hipcc", "amdclang++", "clang++", "amdclang", "clang")
 
 _DATA = Path(__file__).resolve().parent / "rocm"
-_ASKED = ("hipconfig", "rocm_agent_enumerator")
+_ASKED = {
+    "hipconfig": "hipconfig",
+    "rocminfo": "rocminfo",
+    **dict.fromkeys(("rocm_agent_enumerator", "amdgpu-arch", "offload-arch"), "rocm_agent_enumerator"),
+}  # each with the script that answers
 _HIPIFIES = Path(__file__).resolve().with_name("hipify.py")
 _HIPIFY = ("hipify-perl", "hipify-clang", "hipify")
 _VERSION = "6.2.0"  # of the HIP that our headers complete older ones to (emulator/overlay)
+_ROOT = re.compile(r"/opt/rocm(?:-[\d.]*\d)?(?=[/\s\"'`;:,)}]|$)")
+_BUILD_TEXT = re.compile(
+    r"^(?:(?:gnu)?makefile.*|make\..*|cmake.*|configure|meson.*|.*\.(?:mk|make|inc|defs?|cmake|sh|bash|ninja|in|am)|compile\w*|build\w*)$",
+    re.IGNORECASE,
+)
+_MOST_TEXTS = 500
 _ROOTS = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 
@@ -67,19 +80,46 @@ def stand_ins(
     return variables
 
 
+def write_queries(place: Path, root: Path, arch: str) -> None:
+    """Write into `place` the programs that build files ask where ROCm is and which GPU there is."""
+    values = {"ROOT": str(root), "VERSION": _VERSION, "ARCH": arch}
+    for name, script in _ASKED.items():
+        text = (_DATA / f"{script}.sh").read_text(encoding="utf-8")
+        _write_program(place / name, _filled_in(text, values))
+
+
+def absent_roots(places: Iterable[Path], more: str = "") -> frozenset[Path]:
+    """The folders of ROCm that build files name and that are not there, such as `/opt/rocm` or `/opt/rocm-6.2.0`.
+
+    Of the build files below the `places`, and in the text `more`.
+    """
+    named = set(_ROOT.findall(more))
+    for path in itertools.islice((p for place in places for p in _build_texts(place)), _MOST_TEXTS):
+        with contextlib.suppress(OSError):
+            named |= set(_ROOT.findall(path.read_text(encoding="utf-8", errors="replace")))
+    return frozenset(path for path in map(Path, named) if not os.path.lexists(path))
+
+
+def _build_texts(place: Path) -> Iterator[Path]:
+    """The files below a folder that tell how something is built, or that file itself."""
+    for folder, below, names in os.walk(place) if place.is_dir() else [(str(place.parent), [], [place.name])]:
+        below[:] = sorted(
+            n for n in below if not n.startswith(".") and n not in ("node_modules", "CMakeFiles")
+        )
+        yield from (Path(folder, name) for name in sorted(names) if _BUILD_TEXT.match(name))
+
+
 def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
     """The folder: what can be asked for is there, headers are not, as the compilers find them by themselves."""
     values = {"ROOT": str(rocm), "VERSION": _VERSION, "ARCH": calls.arch}
-    for name in _ASKED:
-        _write_program(
-            wrappers / name, _filled_in((_DATA / f"{name}.sh").read_text(encoding="utf-8"), values)
-        )
+    write_queries(wrappers, rocm, calls.arch)
     for name in _HIPIFY:
         call = shlex.join([sys.executable, "-I", str(_HIPIFIES)])
         _write_program(wrappers / name, f'#!/bin/sh\nexec {call} "$@"\n')
-    for folder in ("include", "lib", "share/hip", "llvm"):
+    for folder in ("include", "lib", "share/hip", "llvm", ".info"):
         (rocm / folder).mkdir(parents=True, exist_ok=True)
     numbers = zip(("MAJOR", "MINOR", "PATCH"), _VERSION.split("."), strict=True)
+    (rocm / ".info/version").write_text(f"{_VERSION}\n")
     (rocm / "share/hip/version").write_text("".join(f"HIP_VERSION_{n}={value}\n" for n, value in numbers))
     for source in sorted(_DATA.glob("cmake/*/*.cmake")):
         target = rocm / "lib" / source.relative_to(_DATA)
@@ -142,6 +182,9 @@ compile=no
 optimize=no
 explicit=no
 relocatable=no
+c_language= no_language=
+# As the real hipcc has it; where C++ is asked for, the file is taken for that.
+[ "@HIPCC@" = yes ] && case " $* " in *std=c++*|*std=gnu++*) ;; *) c_language="-x c" no_language="-x none" ;; esac
 count=$#
 while [ "$count" -gt 0 ]; do
     argument=$1
@@ -150,6 +193,21 @@ while [ "$count" -gt 0 ]; do
     case $argument in
         --offload-arch=*|--amdgpu-target=*|-amdgpu-target=*|--cuda-gpu-arch=*) continue ;;
         @OWN_PLACES@) continue ;;
+    esac
+    # What is for NVIDIA's GPUs and their compiler: a Makefile for both has it among the flags of hipcc.
+    [ "@HIPCC@" = yes ] && case $argument in
+        --gpu-architecture=*|--gpu-code=*|--generate-code=*|-gencode=*|-arch=*|-code=*|-gpu=cc*) continue ;;
+        --expt-*|-expt-*|--extended-lambda|-extended-lambda|-lineinfo|--generate-line-info) continue ;;
+        --maxrregcount=*|-maxrregcount=*|--ptxas-options=*|-Xptxas=*|-lcuda|-lcudart|-lcudadevrt) continue ;;
+        --gpu-architecture|--gpu-code|--generate-code|-gencode|-arch|-code|--maxrregcount|-maxrregcount|-Xptxas|-ccbin)
+            shift; count=$((count - 1)); continue ;;
+        --use_fast_math|-use_fast_math) argument=-ffast-math ;;
+        -rdc=true|--relocatable-device-code=true) argument=-fgpu-rdc ;;
+        -Xcompiler|--compiler-options) argument=$1; shift; count=$((count - 1)) ;;
+        -Xcompiler=*|--compiler-options=*) argument=${argument#*=} ;;
+        -x|--x) [ "$1" = cu ] && { shift; count=$((count - 1)); argument=-xhip; } ;;
+    esac
+    case $argument in
         -c|-S|-E|-M|-MM|--cuda-device-only|--offload-device-only) link=no ;;
         --genco) link=no; [ "@HIPCC@" = yes ] && argument=--cuda-device-only ;;  # as the real hipcc says it
         -O*) optimize=yes ;;
@@ -163,6 +221,7 @@ while [ "$count" -gt 0 ]; do
     esac
     case $hip,$explicit,$argument in
         yes,no,*.cpp|yes,no,*.cc|yes,no,*.cxx|yes,no,*.cu) set -- "$@" -x hip "$argument" -x none ;;
+        yes,no,*.c) set -- "$@" $c_language "$argument" $no_language ;;
         *) set -- "$@" "$argument" ;;
     esac
 done

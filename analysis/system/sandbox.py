@@ -120,6 +120,33 @@ def _own_path() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath)}
 
 
+def beside_system(argv: Sequence[str], shown: Mapping[Path, Path]) -> list[str]:
+    """The command, started where names that do not exist in the machine's folders lead to folders of ours.
+
+    Everything else is as it is outside. The command itself where there is nothing to show or no way to.
+    """
+    wanted = {name: real for name, real in shown.items() if name.parent.is_dir() and not name.exists()}
+    if not wanted or isolation() == "limits":
+        return list(argv)
+    lines = ["set -e", *_BINDING, "mount --make-rprivate /"]
+    for place in sorted({name.parent for name in wanted}):
+        here = quote(str(place))
+        lines += [f"o=$(mktemp -d); mount --bind {here} $o 2>/dev/null || mount --rbind {here} $o"]
+        lines += [f"mount -t tmpfs -o mode=755 tmpfs {here}"]
+        for one in sorted(place.iterdir()):
+            name = quote(one.name)
+            if one.is_symlink():
+                lines.append(f"ln -s {quote(str(one.readlink()))} {here}/{name}")
+            else:
+                made = f"mkdir {here}/{name}" if one.is_dir() else f": > {here}/{name}"
+                lines.append(f"{made}; bind $o/{name} {here}/{name}")
+        added = sorted(path for path in wanted if path.parent == place)
+        lines += [f"ln -s {quote(str(wanted[path]))} {quote(str(path))}" for path in added]
+        lines.append("umount -l $o; rmdir $o")
+    lines.append('exec "$@"')
+    return ["unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", "\n".join(lines), "sh", *argv]
+
+
 def plain_environment(more: Mapping[str, str]) -> dict[str, str]:
     """What confined code needs of our environment: no key, no token, no agent socket is among it."""
     return {**{name: os.environ[name] for name in _PASSED_ON if name in os.environ}, **more}
@@ -215,8 +242,8 @@ def _in_place(done: Completed, box: Box) -> Completed:
 def _argv(
     kind: Isolation, argv: Sequence[str], box: Box, cwd: Path, variables: Mapping[str, str]
 ) -> list[str]:
-    system = [p for p in (*_SYSTEM, *_SETTINGS) if os.path.lexists(p)]
     mounts = _mounts(box)
+    system = _system(mounts)
     if kind == "bubblewrap":
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         for path in system:
@@ -242,6 +269,16 @@ def _argv(
         "sh",
     ]
     return _unshared(system, mounts, cwd, [*variables_then, *argv])
+
+
+def _system(mounts: Sequence[_Mount]) -> list[str]:
+    """The machine's own folders, which are only read. One that lacks a name that we show comes as its entries."""
+    found = []
+    for path in (p for p in (*_SYSTEM, *_SETTINGS) if os.path.lexists(p)):
+        absent = any(one.seen.startswith(f"{path}/") and not os.path.lexists(one.seen) for one in mounts)
+        whole = not absent or Path(path).is_symlink()
+        found += [path] if whole else sorted(str(entry) for entry in Path(path).iterdir())
+    return found
 
 
 class _Mount(NamedTuple):
@@ -315,6 +352,7 @@ def _unshared(system: Sequence[str], mounts: Sequence[_Mount], cwd: Path, argv: 
 
     for path in system:
         if Path(path).is_symlink():
+            lines.append(f"mkdir -p $r{quote(str(Path(path).parent))}")
             lines.append(f"ln -s {quote(str(Path(path).readlink()))} $r{quote(path)}")
         else:
             bound(path, path, False)

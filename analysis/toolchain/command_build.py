@@ -22,12 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.build_files.proposal import left_outside
-from hipscope.analysis.build_files.rocm_folder import STAND_INS, stand_ins
+from hipscope.analysis.build_files.rocm_folder import STAND_INS, absent_roots, stand_ins
 from hipscope.analysis.errors import BuildFailed
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.directories import cache_directory, locked, write_atomically
 from hipscope.analysis.system.process import run_process
-from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, run_confined, tool_directories
+from hipscope.analysis.system.sandbox import (
+    Box,
+    beside_system,
+    paths_in,
+    plain_environment,
+    run_confined,
+    tool_directories,
+)
 from hipscope.analysis.toolchain.compile_commands import recorded_units
 from hipscope.analysis.toolchain.compiler_files import compiler_variables
 from hipscope.analysis.toolchain.compiler_messages import build_error
@@ -122,6 +129,7 @@ def build_in_tree(
         done.unlink(missing_ok=True)
         environment = _environment(project, toolchain, slot)
         argv, timeout = ["/bin/sh", "-c", build], project.config.build_timeout_s
+        named = _absent_rocm(project, toolchain, slot, build)
         if confined:
             box = Box(
                 read=(
@@ -134,6 +142,7 @@ def build_in_tree(
                     *project.config.optimize.read_paths,
                 ),
                 write=(slot,),
+                shown=named,
             )
             ours = {name: value for name, value in environment.items() if os.environ.get(name) != value}
             kept = {**searched, **ours}
@@ -141,7 +150,9 @@ def build_in_tree(
                 argv, box, timeout=timeout, cwd=start, env=plain_environment(kept), cancel=run.cancel
             )
         else:
-            completed = run_process(argv, timeout=timeout, cwd=start, env=environment, cancel=run.cancel)
+            completed = run_process(
+                beside_system(argv, named), timeout=timeout, cwd=start, env=environment, cancel=run.cancel
+            )
         output = completed.text.replace(str(tree), str(project.root))
         if completed.timed_out:
             raise BuildFailed(
@@ -305,6 +316,13 @@ def _replace_by_link(link: Path, target: str) -> None:
     link.parent.mkdir(parents=True, exist_ok=True)
     link.unlink(missing_ok=True)
     link.symlink_to(target)
+
+
+def _absent_rocm(project: Project, toolchain: Toolchain, slot: Path, build: str) -> Mapping[Path, Path]:
+    """The folders of an absent ROCm that the build files name, with the one that stands for it."""
+    if toolchain.calls.rocm is not None:
+        return {}
+    return dict.fromkeys(absent_roots(project.folders or (project.root,), build), slot / "rocm")
 
 
 def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str, str]:

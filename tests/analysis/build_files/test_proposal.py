@@ -545,3 +545,31 @@ def test_kernels_that_cmake_compiles_as_plain_cpp_get_hipcc(tmp_path: Path, tool
     (tmp_path / "kernels.cpp").write_text("#include <hip/hip_runtime.h>\n__global__ void k() {}\n")
     (tmp_path / "main.cpp").write_text("int main() { return 0; }\n")
     assert "-DCMAKE_CXX_COMPILER=hipcc" in lines(tmp_path, toolchain)[0]
+
+
+def test_of_a_goal_that_also_needs_an_unknown_compiler_only_the_program_for_amd_is_built(
+    tmp_path: Path,
+) -> None:
+    make(
+        tmp_path,
+        "all: app-hip app-sycl\napp-sycl: main.cpp\n\t/opt/sycl/bin/syclcc $< -o $@\n"
+        "app-hip: main.cpp\n\thipcc $< -o $@\n",
+    )
+    assert lines(tmp_path)[0] == 'build = "make app-hip"'
+
+
+def test_folders_that_a_repository_does_not_keep_are_made_before_the_build(tmp_path: Path) -> None:
+    text = "bin/app: obj/main.o\n\thipcc $< -o $@\nobj/main.o: main.cpp\n\thipcc -c $< -o $@\n"
+    make(tmp_path, text)
+    assert lines(tmp_path)[0] == 'build = "mkdir -p bin obj && make"'
+    make(tmp_path, text.replace("\thipcc -c", "\t@mkdir -p $(@D)\n\thipcc -c"))
+    assert lines(tmp_path)[0] == 'build = "mkdir -p bin && make"', "the Makefile makes the other one"
+
+
+@pytest.mark.parametrize("asked", ["ifndef ARCH", "ifeq ($(ARCH),)", "ifeq (,$(ARCH))"])
+def test_a_makefile_that_wants_the_gpu_named_is_told_which_one(tmp_path: Path, asked: str) -> None:
+    make(
+        tmp_path,
+        f"{asked}\n  $(error ARCH is not set)\nendif\napp: main.cpp\n\thipcc --offload-arch=$(ARCH) $< -o $@\n",
+    )
+    assert lines(tmp_path)[0] == 'build = "make ARCH=gfx942"'

@@ -10,7 +10,10 @@ import pytest
 from hipscope.analysis.build_files.proposal import propose_builds
 from hipscope.analysis.build_files.rocm_folder import stand_ins
 from hipscope.analysis.config import Config
+from hipscope.analysis.run import Run
+from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.toolchain.build import build_program
+from hipscope.analysis.toolchain.command_build import build_in_tree
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.analysis.toolchain.project import command_project
 from tests.plain_hip import PLAIN_HIP
@@ -89,3 +92,64 @@ def test_rocms_own_cmake_modules_are_not_needed(tmp_path: Path, toolchain: Toolc
     )
     said = propose_builds(tmp_path, toolchain.calls)
     assert [one.program for one in said.found][:1] == ["app-2"], said.refused
+
+
+SCRIPT = """\
+#!/bin/sh
+arch=$(/opt/rocm/bin/rocminfo | grep -m 1 -o 'gfx[0-9a-f]*')
+/opt/rocm-4.2.0/bin/hipcc --offload-arch=$arch -nogpuinc -I/opt/rocm/include -L/opt/rocm/lib main.cpp kernel.cpp -o app
+test "$(/opt/rocm/bin/hipconfig --platform)" = amd
+"""
+
+
+def test_a_build_that_names_an_absent_rocm_by_its_path_finds_ours_there(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    if toolchain.calls.rocm is not None or isolation() == "limits":
+        pytest.skip("ROCm is installed")
+    (tmp_path / "make.sh").write_text(SCRIPT)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "kernel.cpp").write_text(KERNEL)
+    project = command_project(tmp_path, Config(build="sh -e ./make.sh", run="./app"), None)
+    for confined in (False, True):
+        (tmp_path / "main.cpp").write_text(MAIN + f"// {confined}\n")
+        tree = build_in_tree(project, toolchain, Run(), confined=confined)
+        assert (tree.directory / "app").exists()
+    assert not Path("/opt/rocm").exists()
+
+
+def test_a_makefile_that_asks_an_absent_rocm_by_its_path_gets_an_answer(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    if toolchain.calls.rocm is not None or isolation() == "limits":
+        pytest.skip("ROCm is installed")
+    (tmp_path / "Makefile").write_text(
+        "ROCM = /opt/rocm\nARCH := $(shell $(ROCM)/bin/rocminfo | grep -m 1 -o 'gfx[0-9a-f]*')\n"
+        "ifeq ($(ARCH),)\n$(error no GPU)\nendif\napp-$(ARCH): main.cpp\n\t$(ROCM)/bin/hipcc $< -o $@\n"
+    )
+    (tmp_path / "main.cpp").write_text(MAIN)
+    said = propose_builds(tmp_path, toolchain.calls)
+    assert said.found[0].program == f"app-{toolchain.arch}", said.refused
+
+
+FOR_NVIDIA = (
+    "-gencode arch=compute_80,code=sm_80 -arch=sm_80 --gpu-architecture=compute_80 --expt-relaxed-constexpr "
+    "-Xcompiler -DFOUR=4 -Xptxas -v -lineinfo -lcudart -x cu"
+)
+
+
+def test_what_is_for_nvidias_compiler_among_the_flags_of_hipcc_is_left_out(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "kernel.cpp").write_text(KERNEL + "int main() { go(nullptr); return FOUR - 4; }\n")
+    build = f"hipcc -nogpuinc {FOR_NVIDIA} kernel.cpp -o app"
+    tree = build_program(command_project(tmp_path, Config(build=build, run="./app"), None), toolchain)
+    assert (tree.directory / "app").exists()
+
+
+def test_hipcc_takes_a_source_of_c_for_c(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "part.c").write_text("int part(void) { int class = 1; return class; }\n")
+    (tmp_path / "main.cpp").write_text('extern "C" int part(void);\nint main() { return part() - 1; }\n')
+    settings = Config(build="hipcc -nogpuinc main.cpp part.c -o app", run="./app")
+    tree = build_program(command_project(tmp_path, settings, None), toolchain)
+    assert (tree.directory / "app").exists()

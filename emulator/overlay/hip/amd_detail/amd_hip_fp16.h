@@ -44,7 +44,8 @@ struct is_floating_point<_Float16> : true_type {};
 
 namespace hipscope_half {
 template <typename T>
-using IfNumber = std::enable_if_t<std::is_floating_point<T>::value || std::is_integral<T>::value>*;
+using IfNumber =
+    typename std::enable_if<std::is_floating_point<T>::value || std::is_integral<T>::value>::type*;
 }  // namespace hipscope_half
 
 struct __half {
@@ -181,7 +182,8 @@ HIPSCOPE_BOTH bool less(const __half& a, const __half& b) { return number(a) < n
 HIPSCOPE_BOTH bool equal(const __half2& a, const __half2& b) { return a.data.x == b.data.x && a.data.y == b.data.y; }
 HIPSCOPE_BOTH bool less(const __half2& a, const __half2& b) { return a.data.x < b.data.x && a.data.y < b.data.y; }
 template <typename A, typename B, typename Result>
-using Same = std::enable_if_t<std::is_same<A, B>::value && (std::is_same<A, __half>::value || std::is_same<A, __half2>::value), Result>;
+using Same = typename std::enable_if<
+    std::is_same<A, B>::value && (std::is_same<A, __half>::value || std::is_same<A, __half2>::value), Result>::type;
 }  // namespace hipscope_half
 #define HIPSCOPE_HOST_OPERATOR(op, result, value)                                                  \
   template <typename A, typename B>                                                                \
