@@ -65,6 +65,7 @@ _READ = (
     "what is read is a kernel trace, counters, a decoded thread trace or rocpd of rocprofv3, or what docs/captures.md "
     "lists of other tools"
 )
+_NO_KERNEL = "in which no kernel is launched"
 _UNKNOWN_KERNEL = "(unknown kernel)"
 _FEW = 256  # launches of a kernel that are made at once; more are made when they are asked for
 _ARCH = re.compile(r"(gfx\w+?)_code_object_id_\d+\.out$")
@@ -160,7 +161,8 @@ def _nothing(paths: Sequence[Path], lines: Sequence[CaptureFile]) -> UsageError:
         line for line in told if line.why != NO_READER
     ]
     why = [
-        f"{Path(line.path).name}: {line.why or f'{line.format}, in which no kernel is launched'}"
+        f"{Path(line.path).name}: "
+        + (": ".join(filter(None, (line.format, line.why))) if line.why else f"{line.format}, {_NO_KERNEL}")
         for line in known
     ]
     if strange := [Path(line.path).name for line in told if line.why == NO_READER]:

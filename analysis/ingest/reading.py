@@ -20,6 +20,7 @@ from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers
 from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded, joined_launches
 from hipscope.analysis.ingest.formats.traces import Trace
+from hipscope.analysis.ingest.passes import Place, by_program
 from hipscope.analysis.ingest.recognise import CODE_OBJECT, SIDECAR, TOTALS, FoundFile
 from hipscope.analysis.profile import CaptureFile, RunPart, Timing
 
@@ -105,7 +106,6 @@ def put_together(read: Sequence[ReadFile]) -> Together:
     notes: list[str] = []
     for file in ordered:
         for recording in file.recordings:
-            whole.counters += recording.counters
             whole.agents += [a for a in recording.agents if a not in whole.agents]
             whole.kinds |= recording.kinds
             whole.mangled = {**recording.mangled, **whole.mangled}
@@ -116,6 +116,14 @@ def put_together(read: Sequence[ReadFile]) -> Together:
     traces = [t for file in _without_repeats(ordered, notes) for r in file.recordings for t in r.traces]
     whole.traces = _each_once(traces, notes)
     same, others = _one_run(_runs(ordered, notes), notes)
+    groups = by_program([(_place(f.found), c) for f in ordered for r in f.recordings for c in r.counters])
+    if same or not groups:  # a trace says which run it is
+        whole.counters = [columns for group in groups for columns in group.columns]
+        groups = []
+    else:
+        whole.counters = groups[0].columns
+    if len(groups) > 1:
+        _tell_of_runs([_path(group.place) for group in groups], notes)
     _add_events(whole, ordered, others)
     chosen = joined_launches([run.columns for run in same]) if same else None
     timing: Timing = "none" if chosen is None or whole.nvidia else "recorded"
@@ -130,7 +138,9 @@ def put_together(read: Sequence[ReadFile]) -> Together:
         chosen = timed[0] if timed else LaunchColumns.of(joined_launches([]).kernel)
         timing = "none"
     parts = [p for run in others for p in _parts(_name(run), run.columns)]
-    own = _parts(_name(same[0]) if others else "", chosen)
+    parts += [p for g in groups[1:] for p in _parts(_path(g.place), launches_of_passes(g.columns))]
+    own_name = _name(same[0]) if others else _path(groups[0].place) if len(groups) > 1 else ""
+    own = _parts(own_name, chosen)
     together = Together(chosen, whole, notes=notes, timing=timing)
     if len(own) + len(parts) > 1:
         together.parts = (*own, *parts)
@@ -230,9 +240,14 @@ def _one_run(runs: Sequence[_Run], notes: list[str]) -> tuple[list[_Run], list[_
     same = [run for run in runs if run is best or _overlap(run.columns, best.columns) or _beside(run, best)]
     others = [run for run in plain if run not in same]
     if others:
-        names = ", ".join(_name(run) for run in others[:_FEW]) + (" ..." if len(others) > _FEW else "")
-        notes.append(f"several runs of the program are in it: shown is {_name(best)}; the others are {names}")
+        _tell_of_runs([_name(run) for run in (best, *others)], notes)
     return same, others
+
+
+def _tell_of_runs(names: Sequence[str], notes: list[str]) -> None:
+    shown, *others = names
+    more = ", ".join(others[:_FEW]) + (" ..." if len(others) > _FEW else "")
+    notes.append(f"several runs of the program are in it: shown is {shown}; the others are {more}")
 
 
 def _beside(run: _Run, best: _Run) -> bool:
@@ -241,7 +256,12 @@ def _beside(run: _Run, best: _Run) -> bool:
 
 
 def _name(run: _Run) -> str:
-    return "/".join(part for part in (run.folder if run.folder != "." else "", run.prefix) if part) or "."
+    return _path((run.folder, run.prefix))
+
+
+def _path(place: Place) -> str:
+    folder, prefix = place
+    return "/".join(part for part in (folder if folder != "." else "", prefix) if part) or "."
 
 
 def _place(found: FoundFile) -> tuple[str, str]:
@@ -288,9 +308,9 @@ def _without_repeats(read: Sequence[ReadFile], notes: list[str]) -> list[ReadFil
     return kept
 
 
-def _parts(run: str, columns: LaunchColumns) -> list[RunPart]:
+def _parts(run: str, columns: LaunchColumns | None) -> list[RunPart]:
     """Launches by process and GPU."""
-    if not len(columns):
+    if columns is None or not len(columns):
         return []
     times = np.where(columns.timed, columns.end - columns.start, 0).astype(np.float64)
     processes, of_process = np.unique(columns.process, return_inverse=True)

@@ -235,6 +235,7 @@ _TABLES: tuple[tuple[str, frozenset[str], Read], ...] = (
     ("copies", frozenset({"Direction", "Source_Agent_Id", "Start_Timestamp"}), _events("copies")),
     ("allocations", frozenset({"Kind", "Operation", "Agent_Id", "Start_Timestamp"}), _events("allocations")),
     ("device of rocprofiler-compute", frozenset({"gpu_arch", "cu_per_gpu"}), read_sysinfo),
+    ("device of omniperf", frozenset({"gpu_soc", "numCU"}), read_sysinfo),
     ("measured roofline", frozenset({"device", "HBMBw"}), read_roofline),
     (
         "Nsight Systems summary of kernels",

@@ -53,6 +53,28 @@ def agent_of(row: Mapping[str, Any], handle: int | None = None) -> Agent:
     return Agent(_known(cells.get("node_id")), _known(cells.get("logical_node_id")), facts, handle)
 
 
+# Columns of sysinfo.csv as omniperf of ROCm 5 names them.
+_OMNIPERF: Mapping[str, str] = {
+    "gpu_soc": "gpu_arch",
+    "name": "gpu_model",
+    "numCU": "cu_per_gpu",
+    "numSIMD": "simd_per_cu",
+    "numSE": "se_per_gpu",
+    "waveSize": "wave_size",
+    "maxWavesPerCU": "max_waves_per_cu",
+    "sclk": "max_sclk",
+    "mclk": "max_mclk",
+    "totalL2Banks": "total_l2_chan",
+    "hbmBW": "hbm_bw",
+    "host_rocmver": "rocm_version",
+}
+
+
+def sysinfo_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of sysinfo.csv under the names of today."""
+    return {_OMNIPERF.get(name, name): value for name, value in row.items()}
+
+
 def agent_of_sysinfo(row: Mapping[str, Any]) -> Agent | None:
     """The GPU of a rocprofiler-compute workload; None when the row names none."""
     arch = _text(row.get("gpu_arch"))

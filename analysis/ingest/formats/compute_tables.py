@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from hipscope.analysis.devices import impossible
-from hipscope.analysis.ingest.formats.agents import agent_of_sysinfo
+from hipscope.analysis.ingest.formats.agents import agent_of_sysinfo, sysinfo_row
 from hipscope.analysis.ingest.formats.columns import integers, texts
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
@@ -33,7 +33,8 @@ _DISPATCHES: Mapping[str, tuple[str, ...]] = {
 def read_sysinfo(path: Path) -> Recorded:
     """The device of a workload. Raises ValueError when the table has no GPU."""
     table = read_table(path)
-    row = next(table.rows(), None)
+    told = next(table.rows(), None)
+    row = sysinfo_row(told) if told is not None else None
     agent = agent_of_sysinfo(row) if row is not None else None
     if row is None or agent is None:
         raise ValueError("it names no GPU (gpu_arch)")

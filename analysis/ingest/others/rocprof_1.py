@@ -22,6 +22,19 @@ from hipscope.analysis.ingest.others.activities import Activities, Activity, rec
 TOOL = "rocprof"
 _FIELD = re.compile(r"^\s*([A-Z][\w .():/]*?):\s+(\S.*?)\s*$")
 _AGENT = re.compile(r"^Agent \d+\s*$", re.MULTILINE)
+# Our columns of launches and those of the table KERN; shapes are products there.
+_DISPATCH: Mapping[str, str] = {
+    "grid_x": "grd",
+    "workgroup_x": "wgr",
+    "static_lds": "lds",
+    "scratch": "scr",
+    "vgprs": "arch_vgpr",
+    "agprs": "accum_vgpr",
+    "sgprs": "sgpr",
+    "process": "pid",
+    "thread": "tid",
+    "queue": "queue-id",
+}
 _GROUP = re.compile(r"Segment:\s+GROUP.*?Size:\s+(\d+)\(", re.DOTALL)
 
 
@@ -37,17 +50,24 @@ def read_launches(path: Path) -> Recorded:
 
 def is_rocprof(names: frozenset[str]) -> bool:
     """Whether a database with these tables is `results.db`."""
-    return bool(names & {"OPS", "COPY", "HIP", "HSA"}) and not any(n.startswith("rocpd_") for n in names)
+    return bool(names & {"OPS", "COPY", "HIP", "HSA", "KERN"}) and not any(
+        n.startswith("rocpd_") for n in names
+    )
 
 
 def read_database(path: Path) -> Recorded:
-    """`results.db`: tables of launches, copies and calls. Raises ValueError when it has no launch."""
+    """`results.db`: tables of launches, copies and calls. Raises ValueError when it has no launch.
+
+    A run without a trace leaves the rows of results.csv in a table, KERN.
+    """
     try:
         with closing(connect(path)) as database:
             launches, copies, calls = (
                 Activities.of([_activity(row) for table in tables for row in _rows(database, table)])
                 for tables in (("OPS",), ("COPY",), ("HIP", "HSA"))
             )
+            if not len(launches):
+                launches = Activities.of([_dispatch(row) for row in _rows(database, "KERN")])
     except UNREADABLE as error:
         raise ValueError(f"SQLite says: {error}") from None
     return recorded_activities(launches, copies, calls, tool=TOOL)
@@ -84,6 +104,22 @@ def _activity(row: Mapping[str, Any]) -> Activity:
             "thread": row.get("tid"),
             "queue": row.get("queue-id"),
             "stream": row.get("stream-id"),
+        },
+    )
+
+
+def _dispatch(row: Mapping[str, Any]) -> Activity:
+    device, index = row.get("gpu-id"), row.get("Index")
+    numbers = {ours: row.get(theirs) for ours, theirs in _DISPATCH.items()}
+    return Activity(
+        str(row.get("KernelName") or "").strip('"'),
+        str(device) if isinstance(device, int) else "",
+        row.get("BeginNs"),
+        row.get("EndNs"),
+        {
+            **numbers,
+            "id": index + 1 if isinstance(index, int) else None,
+            **dict.fromkeys(("grid_y", "grid_z", "workgroup_y", "workgroup_z"), 1),
         },
     )
 

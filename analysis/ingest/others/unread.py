@@ -36,7 +36,11 @@ _BY_TEXT: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "they are of the host: its kernels are read from the database that ROCPROFSYS_USE_ROCPD=ON writes",
     ),
     (
-        re.compile(rb"^==\d+== (NVPROF|Profiling)", re.MULTILINE),
+        re.compile(
+            rb"^==\d+== (NVPROF|Profiling)|^={8} CPU profiling result|"
+            rb'^"?(Type"?,"?)?Time\(%\)"?,"?Time"?,"?Calls"?,"?Avg"?,"?Min"?,"?Max"?,"?Name"?\s*$',
+            re.MULTILINE,
+        ),
         "output of nvprof",
         "Nsight Systems records what is read",
     ),

@@ -277,6 +277,17 @@ def test_a_tool_that_counts_one_die_of_a_gpu_does_not_set_its_peaks(
     assert any("one die of a GPU of 304 CUs" in (line.why or "") for line in profile.captures)
 
 
+def test_the_device_of_omniperf_of_rocm_5(tmp_path: Path) -> None:
+    (tmp_path / "sysinfo.csv").write_text(
+        "host_rocmver,gpu_soc,numSE,numCU,numSIMD,waveSize,maxWavesPerCU,sclk,mclk,totalL2Banks,name,hbmBW\n"
+        "5.7.1-98,gfx908,8,120,4,64,40,1502,1200,32,MI100,1200\n"
+    )
+    wide_counters(tmp_path / "pmc_perf.csv")
+    device = read_captures([tmp_path]).device
+    told = (device.name, device.compute_units, device.max_waves_per_simd, device.hbm_bytes_per_s)
+    assert told == ("mi100", 120, 10, 1.2e12)
+
+
 def test_rows_that_are_all_too_short_give_what_they_have(tmp_path: Path) -> None:
     path = tmp_path / "results_0.csv"
     path.write_text(
@@ -388,9 +399,50 @@ def test_counter_passes_are_no_runs_of_their_own(tmp_path: Path) -> None:
     assert profile.parts == ()
 
 
+def test_counters_of_other_programs_are_other_runs(tmp_path: Path) -> None:
+    """Three experiments with one kernel name, days apart: neither their counters nor their times are one run's."""
+    day = 24 * 3600 * 10**9
+    launched = {
+        "phases": [(1, "copy", 5), (2, NAME, 900)],
+        "banks": [(1, "copy", 5), (2, NAME, 40)],
+        "conflicts": [(n, "fill(int)", 3) for n in range(1, 9)] + [(9, NAME, 20)],
+    }
+    for number, (name, rows) in enumerate(launched.items()):
+        counter = "SQ_WAVES" if name == "conflicts" else "SQ_LDS_BANK_CONFLICT"
+        table = [
+            (d, k, counter, 10.0, number * day + 1000 * d, number * day + 1000 * d + t) for d, k, t in rows
+        ]
+        counter_table(tmp_path / f"{name}_counter_collection.csv", table, process=number)
+    profile = read_captures([tmp_path])
+    assert {k.name: (len(k.dispatches), k.time_ns, k.counters) for k in profile.kernels} == {
+        NAME: (1, 900, {"SQ_LDS_BANK_CONFLICT": 10.0}),
+        "copy": (1, 5, {"SQ_LDS_BANK_CONFLICT": 10.0}),
+    }
+    assert {(p.run, p.launches, p.time_ns) for p in profile.parts} == {
+        ("phases", 2, 905), ("banks", 2, 45), ("conflicts", 9, 44),
+    }  # fmt: skip
+    assert any("shown is phases" in note for note in profile.notes)
+
+
+def test_counters_of_the_processes_of_one_run_are_added(tmp_path: Path) -> None:
+    """Two ranks count the same at the same time: both are of the run."""
+    for rank in (7, 8):
+        rows = [(d, NAME, "SQ_WAVES", float(rank), 1000 * d + rank, 1000 * d + 500) for d in (1, 2)]
+        counter_table(tmp_path / f"{rank}_counter_collection.csv", rows, process=rank)
+    profile = read_captures([tmp_path])
+    kernel = only(profile)
+    assert (len(kernel.dispatches), kernel.counters) == (4, {"SQ_WAVES": 30.0})
+    assert {(p.process, p.launches) for p in profile.parts} == {(7, 2), (8, 2)}
+
+
 def test_a_kernel_of_another_pass_is_not_lost_without_a_trace(tmp_path: Path) -> None:
-    counter_table(tmp_path / "a_counter_collection.csv", [(1, NAME, "GRBM_GUI_ACTIVE", 9.0, 10, 20)])
-    counter_table(tmp_path / "b_counter_collection.csv", [(1, "other(int)", "SQ_WAVES", 7.0, 30, 45)])
+    passes = (
+        [(1, NAME, "GRBM_GUI_ACTIVE", 9.0, 10, 20)],
+        [(1, "other(int)", "SQ_WAVES", 7.0, 30, 45)],
+    )
+    for number, rows in enumerate(passes, start=1):
+        (tmp_path / f"pass_{number}").mkdir()
+        counter_table(tmp_path / f"pass_{number}" / "c_counter_collection.csv", rows)
     profile = read_captures([tmp_path])
     assert {k.name: k.counters for k in profile.kernels} == {
         NAME: {"GRBM_GUI_ACTIVE": 9.0},

@@ -98,6 +98,22 @@ def test_counters_without_time_stamps_are_of_their_launches(tmp_path: Path) -> N
     assert kernel.partial == "its launches have no time stamps"
 
 
+def test_a_database_of_rocprof_without_a_trace_has_the_launches_of_its_table(tmp_path: Path) -> None:
+    names = (
+        "Index", "KernelName", "gpu-id", "queue-id", "pid", "tid", "grd", "wgr", "lds", "scr", "arch_vgpr",
+        "accum_vgpr", "sgpr", "BeginNs", "EndNs",
+    )  # fmt: skip
+    columns = ", ".join(f'"{name}"' for name in names)
+    with closing(sqlite3.connect(tmp_path / "results.db")) as database:
+        database.execute(f"CREATE TABLE KERN ({columns})")
+        row = (0, '"scale(float*, int) [clone .kd]"', 2, 1, 9, 9, 4096, 256, 1024, 0, 16, 4, 32, 1000, 1750)
+        database.execute(f"INSERT INTO KERN VALUES ({', '.join('?' * len(row))})", row)
+        database.commit()
+    kernel = only(read_captures([tmp_path]))
+    assert (kernel.name, kernel.time_ns, kernel.resources.lds_bytes) == ("scale(float*, int)", 750, 1024)
+    assert (kernel.dispatches[0].grid, kernel.dispatches[0].workgroup) == ((4096, 1, 1), (256, 1, 1))
+
+
 def test_launches_of_rocprof_without_counters_have_a_timeline(tmp_path: Path) -> None:
     rocprof_csv(tmp_path / "results.csv", counters={})
     assert timeline(read_captures([tmp_path])) is not None
@@ -228,6 +244,16 @@ def _text(text: str) -> Callable[[Path], object]:
             "ROCPROFSYS_USE_ROCPD=ON",
         ),
         ("log.txt", _text("==12== NVPROF is profiling process 12\n"), "Nsight Systems"),
+        (
+            "p.csv",
+            _text("Time(%),Time,Calls,Avg,Min,Max,Name\n9.1%,5ms,1,5ms,5ms,5ms,f(int)\n"),
+            "Nsight Systems",
+        ),
+        (
+            "p.txt",
+            _text("\n======== CPU profiling result (bottom up):\nTime(%)  Time  Name\n"),
+            "Nsight Systems",
+        ),
         (
             "t.json",
             _text('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "ts": 1, "dur": 2}]}'),
