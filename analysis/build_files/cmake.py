@@ -6,17 +6,22 @@ CMake's own reason.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
+import shlex
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.cmake_replies import CmakeProgram, ask_cmake, cmake_programs
 from hipscope.analysis.build_files.outside import top_of
+from hipscope.analysis.build_files.readme import said_definitions
 from hipscope.analysis.build_files.rocm_folder import CompilerCalls, absent_roots, stand_ins
 from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
@@ -61,6 +66,7 @@ _COMPARED = re.compile(
 _PROJECT = re.compile(r"^\s*project\s*\(", re.IGNORECASE | re.MULTILINE)
 _CUDA_PROJECT = re.compile(r"\bproject\s*\([^)]*\bCUDA\b[^)]*\)", re.IGNORECASE)
 _MOST_ABOVE = 3
+_MOST_SAID = 2  # sets of options that presets and READMEs name
 _ROCM = "/opt/rocm"
 _FILLED_IN = "${ROCM_PATH:-/opt/rocm}"  # by the shell of the build
 _ASSUMED = re.compile(r"\bif\s*\(\s*NOT\s+DEFINED\s+(\w+)\s*\)\s*set\s*\(\s*\1\s+\"?/opt/rocm\b")
@@ -167,11 +173,58 @@ def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
     ]
     on = [f"-D{name}=ON" for name in dict.fromkeys(switched)]
     off = [f"-D{name}=OFF" for name in dict.fromkeys(_ON.findall(whole))]
+    said = [
+        {name: value for name, value in one.items() if name in whole}
+        for one in (*_presets(directory), *said_definitions(directory))
+    ]
+    said = [one for one in said if any(map(_FOR_AMD.search, (*one, *one.values())))]
+    for one in said[:_MOST_SAID]:
+        others = [word for word in more if word[2:].partition("=")[0] not in one]
+        for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
+            yield (
+                *options,
+                f"{_COMPILER}{compiler}",
+                *others,
+                *(f"-D{name}={shlex.quote(value)}" for name, value in one.items()),
+            )
     # What is built for NVIDIA by default would be the first to stop CMake.
     tried = [[*on, *off], []] if off else [[], on]
     for switches in dict.fromkeys(map(tuple, tried)):
         for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
             yield (*options, f"{_COMPILER}{compiler}", *more, *switches)
+
+
+def _presets(directory: Path) -> list[dict[str, str]]:
+    """The variables of each preset of the project that is no hidden one, with those that it inherits."""
+    presets: dict[str, Any] = {}
+    for name in ("CMakePresets.json", "CMakeUserPresets.json"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            said = json.loads((directory / name).read_text(encoding="utf-8"))
+            presets |= {one["name"]: one for one in said.get("configurePresets", ())}
+    found = []
+    for name, preset in presets.items():
+        with contextlib.suppress(TypeError, AttributeError, RecursionError):
+            if not preset.get("hidden") and (values := _of_preset(name, presets)):
+                found.append(values)
+    return found
+
+
+def _of_preset(name: str, presets: Mapping[str, Any]) -> dict[str, str]:
+    preset = presets.get(name, {})
+    above = preset.get("inherits", ())
+    values: dict[str, str] = {}
+    for one in reversed([above] if isinstance(above, str) else above):
+        values |= _of_preset(one, presets)
+    for variable, said in preset.get("cacheVariables", {}).items():
+        value = said.get("value") if isinstance(said, dict) else said
+        value = {True: "ON", False: "OFF"}.get(value, value) if isinstance(value, bool) else value
+        if (
+            isinstance(value, str)
+            and "$" not in value
+            and not re.search("COMPILER|PATH|PREFIX|ARCH", variable)
+        ):
+            values[variable] = value
+    return values
 
 
 def _own_text(directory: Path) -> str:

@@ -25,6 +25,7 @@ from hipscope.analysis.build_files.commands import (
     printed_commands,
 )
 from hipscope.analysis.build_files.outside import top_of
+from hipscope.analysis.build_files.readme import said_variables
 from hipscope.analysis.build_files.rocm_folder import absent_roots, write_queries
 from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
 from hipscope.analysis.errors import HipscopeError
@@ -184,7 +185,10 @@ class _Makefile:
         return found, None
 
     def _choices(self) -> Iterator[dict[str, str]]:
-        """What to set for AMD's GPUs: what the Makefile leaves open, then compilers that lack or take no such flags."""
+        """What to set for AMD's GPUs: what is said or left open, then compilers that lack or take no such flags."""
+        for said in said_variables(self._directory):
+            if all(re.search(rf"\b{name}\b", self._text) for name in said):
+                yield said
         yield from _choices(self._text, self.database, _uses_mpi(self._directory))
         commands = self._dry_run(self._variables, None).commands
         goals = [goal for goal in _goals(self.database) if not _NO_BUILD.match(goal)][:_MOST_GOALS]

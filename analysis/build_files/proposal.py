@@ -20,7 +20,9 @@ from hipscope.analysis.build_files.alone import is_near, scripts, sources_alone
 from hipscope.analysis.build_files.cmake import CMAKE_FILE, begins_project, configured_programs
 from hipscope.analysis.build_files.commands import Command
 from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
+from hipscope.analysis.build_files.other_systems import OtherProgram, other_files, other_programs
 from hipscope.analysis.build_files.outside import read_outside, top_of
+from hipscope.analysis.build_files.readme import said_builds
 from hipscope.analysis.build_files.rocm_folder import CompilerCalls
 from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
@@ -117,6 +119,12 @@ def propose_builds(
         found.append(
             BuildProposal(script.name, f"{script.shell} ./{script.name}", run, script.program.name, outside)
         )
+    if not ready:
+        others, reasons = other_programs(directory, calls, cancel)
+        found += _of_others(directory, [one for one in others if source is None or source in one.sources])
+        refused += reasons
+    if not sure:
+        found += _of_readme(directory, source)
     alone = [] if sure else _of_sources(directory, flags, source)
     if not found and source is None and below and not any(is_near(one.origin) for one in alone):
         found += _of_folders(directory, calls, refused, cancel)
@@ -127,6 +135,33 @@ def propose_builds(
             f"{', '.join(absent)}: not checked out; `git submodule update --init --recursive` does that"
         )
     return ProposedBuilds(tuple(found), tuple(refused))
+
+
+def _of_others(directory: Path, programs: Sequence[OtherProgram]) -> list[BuildProposal]:
+    """The programs of meson, `configure`, ninja or a compilation database."""
+    return [
+        BuildProposal(
+            one.origin,
+            one.build,
+            one.run,
+            one.program,
+            read_outside(directory, one.commands, one.sources),
+            objects=one.objects,
+        )
+        for one in programs
+    ]
+
+
+def _of_readme(directory: Path, source: Path | None) -> list[BuildProposal]:
+    """The programs that commands of the README link."""
+    found = []
+    for one in said_builds(directory):
+        if source is None or any(source in command.inputs for command in one.commands):
+            enter = "" if one.folder == "." else f"cd {shlex.quote(one.folder)} && "
+            run = enter + (one.program if "/" in one.program else f"./{one.program}")
+            outside = read_outside(directory, one.commands)
+            found.append(BuildProposal(one.readme, one.build(), run, one.program, outside))
+    return found
 
 
 def _of_generator(directory: Path, refused: str) -> str:
@@ -234,7 +269,8 @@ def build_files(directory: Path) -> list[Path]:
     """What tells how the programs of a directory are built, as far as it lies in there or in the folder above."""
     names = [*makefiles(directory), CMAKE_FILE]
     beside = [path for place in (directory, directory.parent) for path in _included(place)]
-    return [*(directory / name for name in names if (directory / name).is_file()), *beside]
+    own = [directory / name for name in names if (directory / name).is_file()]
+    return [*own, *other_files(directory), *beside]
 
 
 def left_outside(directory: Path, calls: CompilerCalls) -> str | None:

@@ -7,14 +7,16 @@ is the one that a later profile finds in the cache.
 from __future__ import annotations
 
 import re
+import shlex
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.proposal import BuildProposal
+from hipscope.analysis.build_files.readme import said_arguments
 from hipscope.analysis.build_files.size_options import size_options
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
@@ -40,6 +42,7 @@ _OTHER_GPU = re.compile("|".join(_DEVICES))
 _CUT_SHORT = re.compile(r"(\d+) of (\d+) (?:workgroups were done|had ended)")  # the emulator's words
 _SHOWN = 160
 _MANY_OBJECTS = 3
+_MOST_EXAMPLES = 2
 # What make says where the order of its goals counts and the Makefile does not say so.
 _UNORDERED = re.compile(r"No such file|No rule to make|cannot find|unable to open")
 
@@ -48,7 +51,7 @@ _UNORDERED = re.compile(r"No such file|No rule to make|cannot find|unable to ope
 class Tried:
     """What came of a proposal. `built`: it builds. `launched`: its program began a kernel. Else `reason` says why not.
 
-    `asks`: the program speaks of arguments that it wants.
+    `asks`: the program speaks of arguments that it wants; `examples` are some that it or a README starts it with.
     """
 
     proposal: BuildProposal
@@ -57,6 +60,7 @@ class Tried:
     reason: str = ""
     asks: bool = False
     long: LongRun | None = None
+    examples: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ def try_builds(
             tried[-1] = _try(directory, proposal, config, toolchain, run, seconds, arguments)
         if tried[-1].launched:
             break
+        for given in tried[-1].examples[:_MOST_EXAMPLES] if tried[-1].asks and not arguments else ():
+            again = _try(directory, parallel, config, toolchain, run, seconds, given)
+            if again.launched:
+                said = f"its arguments are those of an example: {shlex.join(given)}"
+                return [*tried[:-1], replace(again, reason="; ".join(filter(None, [again.reason, said])))]
         if tried[-1].built and (other := _from_its_own_folder(proposal)) is not None:
             again = _try(directory, other, config, toolchain, run, seconds, arguments)
             if again.launched:
@@ -159,8 +168,14 @@ def _try(
     if isinstance(ended, LongRun):
         sizes = size_options(_texts(built.narrowed(project), run), arguments or arguments_in(given or ""))
         return Tried(changed, True, True, long=replace(ended, options=sizes.said, smaller=sizes.smaller))
+    name = PurePath(proposal.program).name
     return Tried(
-        changed, True, False, _why_not(*ended, seconds), speaks_of_arguments(ended[0].text) is not None
+        changed,
+        True,
+        False,
+        _why_not(*ended, seconds),
+        speaks_of_arguments(ended[0].text) is not None,
+        examples=tuple(said_arguments(directory, name, ended[0].text)),
     )
 
 

@@ -17,10 +17,6 @@ from hipscope.server.session.known_profiles import SOURCES, settings_files
 BuildChoice = Literal["use", "edit", "alone", "none"]
 
 
-NOT_READ = ("meson.build", "compile_commands.json")
-"""Build files of which no program is taken: of the second only the flags of single sources."""
-
-
 def home_of(key: Path, folders: tuple[Path, ...]) -> Path | None:
     """The folder of the build files that a source belongs to: the nearest around it; None where there are none.
 
@@ -33,14 +29,9 @@ def home_of(key: Path, folders: tuple[Path, ...]) -> Path | None:
     for settings in settings_files(key, folders):
         if settings.exists():
             return None
-        if build_files(settings.parent) or not_read(settings.parent):
+        if build_files(settings.parent):
             return settings.parent
     return None
-
-
-def not_read(folder: Path) -> list[str]:
-    """The names of build files in a folder of which no program is taken."""
-    return [name for name in NOT_READ if (folder / name).is_file()]
 
 
 def choice_of(folder: Path) -> BuildChoice | None:

@@ -471,7 +471,8 @@ def builds(text: str) -> Object:
         }
         for words in found
     ]
-    return {"schema": "hipscope.builds/1", "directory": "", "builds": made, "refused": []}
+    refused = ["meson.build: meson is not installed"] if "// without meson" in text else []
+    return {"schema": "hipscope.builds/1", "directory": "", "builds": made, "refused": refused}
 
 
 def finding(file: str, formula: str, number: int, of: Object) -> Object:

@@ -19,7 +19,7 @@ from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.reports.report_reader import read_builds
 from hipscope.server.reports.schema.builds import ProposedBuild
 from hipscope.server.reports.schema.fields import RecordMismatch
-from hipscope.server.session.build_choices import BuildChoice, choice_of, home_of, keep_choice, not_read
+from hipscope.server.session.build_choices import BuildChoice, choice_of, home_of, keep_choice
 from hipscope.server.session.gpu_sources import is_gpu_source
 from hipscope.server.session.known_profiles import SOURCES, settings_files
 from hipscope.server.session.language_server import HipServer, show_file
@@ -30,7 +30,7 @@ CHOICES: dict[str, BuildChoice] = {"Use it": "use", "Edit": "edit", "Only this f
 _GLANCES = 64  # files that are looked at for GPU code
 _LABEL = "hipscope: how the program is built and run"
 _BY_MESON = """\
-# hipscope does not read meson.build. Name the program that is built, then save this file.
+# Name the program that meson builds, then save this file.
 build = "meson setup build && meson compile -C build"
 run = "./build/PROGRAM"
 """
@@ -68,16 +68,14 @@ def awaits_build(ls: HipServer, file: Path) -> bool:
 async def choose_build(ls: HipServer, key: Path, uri: str) -> bool:
     """Ask how a source is built, asked before or not; whether it can be profiled now."""
     folder = home_of(key, ls.folders()) or key.parent
-    build = await _proposed(ls, folder, key, uri)
-    unread = " and ".join(not_read(folder))
-    if build is None and "meson.build" not in unread:
+    build, refused = await _proposed(ls, folder, key, uri)
+    if build is None and not any(one.startswith("meson.build") for one in refused):
         return True
     keep_choice(folder, "none")  # of two programs in it, one asks
     if build is not None:
         said = f"{key.name} builds with `{build.build}` and runs `{build.run}`, as {build.origin} says."
-        said += f" {unread} is not read for that." if unread else ""
     else:
-        said = f"{key.name} is built by {unread}, which hipscope does not read: hipscope.toml has to say how."
+        said = f"{key.name} is built by {refused[0]}, or hipscope.toml has to say how."
     question = lsp.ShowMessageRequestParams(
         type=lsp.MessageType.Info,
         message=f"hipscope: {said}",
@@ -102,13 +100,19 @@ async def choose_build(ls: HipServer, key: Path, uri: str) -> bool:
     return await saved(ls, file, bool)
 
 
-async def _proposed(ls: HipServer, folder: Path, key: Path, uri: str) -> ProposedBuild | None:
-    """The build that make or CMake gives the source first; None where there is none, or they cannot be asked."""
+async def _proposed(
+    ls: HipServer, folder: Path, key: Path, uri: str
+) -> tuple[ProposedBuild | None, tuple[str, ...]]:
+    """The build that the build files give the source first, and why tools refuse them.
+
+    None where there is none, or they cannot be asked.
+    """
     ls.status("profiling", "asking the build files")
     request = replace(job_request(ls, "builds", key, uri), target=str(folder), file=str(key))
     try:
         data = await run_worker(request, lambda _message, _share: None)
-        found = read_builds(data).builds
+        said = read_builds(data)
     except (JobFailed, JobStopped, RecordMismatch):
-        return None
-    return next((one for one in found[:1] if one.build is not None and one.settings), None)
+        return None, ()
+    found = next((one for one in said.builds[:1] if one.build is not None and one.settings), None)
+    return found, said.refused

@@ -124,14 +124,14 @@ async def test_a_part_without_an_answer_stays_silent(client: Editor) -> None:
     assert (client.questions, client.edits, client.messages) == ([QUESTION], [], [])
 
 
-async def test_a_folder_of_meson_is_told_what_hipscope_does_not_read(client: Editor) -> None:
+async def test_a_folder_of_meson_is_told_that_meson_is_not_installed(client: Editor) -> None:
     client.path.with_name("meson.build").touch()
     client.answer = "Edit"
-    client.open(PROGRAM)
+    client.open(PROGRAM + "// without meson\n")
     assert (await client.run(PROFILE))["status"] == "asked"
     (question,) = client.questions
     assert question == (
-        "hipscope: transpose.hip is built by meson.build, which hipscope does not read: hipscope.toml has to say how."
+        "hipscope: transpose.hip is built by meson.build: meson is not installed, or hipscope.toml has to say how."
     )
     assert client.offered[0][1] == ["Edit", "Only this file"]
     _, change = client.edits[0].edit.document_changes or ()
@@ -139,8 +139,9 @@ async def test_a_folder_of_meson_is_told_what_hipscope_does_not_read(client: Edi
     assert "meson compile -C build" in getattr(change.edits[0], "new_text", "")
 
 
-async def test_a_compilation_database_beside_sources_that_belong_together_is_named(client: Editor) -> None:
-    client.path.with_name("compile_commands.json").write_text("[]")
+@pytest.mark.parametrize("name", ["meson.build", "compile_commands.json", "build.ninja", "configure"])
+async def test_every_build_file_that_is_read_asks(client: Editor, name: str) -> None:
+    client.path.with_name(name).touch()
     client.open(MADE)
     await client.run(PROFILE)
-    assert client.questions == [QUESTION + " compile_commands.json is not read for that."]
+    assert client.questions == [QUESTION]
