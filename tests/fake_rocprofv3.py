@@ -28,12 +28,14 @@ _AGENT = """\
 "Num_Xcc","Cu_Count","Max_Engine_Clk_Fcompute","Device_Id","Gfx_Target_Version","Name","Product_Name"
 1,1,"GPU",4,8,64,64,8,304,2100,29857,90402,"gfx942","AMD Instinct MI300X"
 """
+_CALLS = '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"'
 # Columns of tables that the views of a database call otherwise.
 _VIEW_COLUMNS = {
     "Start_Timestamp": "start", "End_Timestamp": "end", "Process_Id": "pid", "Thread_Id": "tid", "GPU_ID": "agent_id",
     "Agent_Id": "agent_log_index", "Grid_Size_X": "grid_x", "Grid_Size_Y": "grid_y", "Grid_Size_Z": "grid_z",
     "Workgroup_Size_X": "workgroup_x", "Workgroup_Size_Y": "workgroup_y", "Workgroup_Size_Z": "workgroup_z",
     "LDS_Block_Size": "lds_size", "LDS_Per_Workgroup": "lds_size", "Scratch_Per_Workitem": "scratch_size",
+    "Correlation_Id": "stack_id", "Domain": "category",
     "Arch_VGPR": "vgpr_count", "Accum_VGPR": "accum_vgpr_count", "SGPR": "sgpr_count",
 }  # fmt: skip
 _AGENT_JSON = json.dumps({
@@ -48,6 +50,7 @@ class Answers:
 
     The recorded trace and counters of a copy kernel, or with `series` those of `kernel`: for each binary, in the order
     in which they are first seen, the launches of each run in nanoseconds (0: a damaged time stamp), and `counters`.
+    `host_ns` is what the host does before each of them: a call of that length launches it.
     `program_ends_with` is the exit code of a program that had launched its kernels; what was recorded is written.
     `says` is printed at each call beside the program's output; `slow` are words of options whose call never ends.
     `fails_at` (binary, run) ends a run as a crash of the tool does. `missing` are options that this build of it does
@@ -65,6 +68,7 @@ class Answers:
     kernel: str = ""
     series: Sequence[Sequence[Sequence[float]]] = ()
     counters: Mapping[str, float] = field(default_factory=dict)
+    host_ns: int = 0
     fails_at: tuple[int, int] | None = None
     program_ends_with: int = 0
     says: str = ""
@@ -157,7 +161,7 @@ def main(arguments: Sequence[str]) -> int:
     if getattr(asked, "advanced_thread_trace", None):
         return _thread_trace(answers, asked, command, place)
     if answers["series"]:
-        return _series(here, answers, counters, command, place)
+        return _series(here, answers, counters, command, place, calls=asked.hip_runtime_trace)
     return _tables(answers, asked.kernel_trace, counters, command, place)
 
 
@@ -225,12 +229,15 @@ class _Place:
                 header = ["value" if c == "counter_value" else c for c in header]
                 table = "counters_collection"
             else:
-                header = ["name" if c == "kernel_name" else c for c in header]
-                table = "kernels"
+                header = ["name" if c in ("kernel_name", "function") else c for c in header]
+                table = "kernels" if name == "kernel_trace" else "regions"
+            header.append("corr_id")  # of the program's own: none
             database.execute(f"CREATE TABLE {table} ({', '.join(f'{c} NUMERIC' for c in header)})")
             marks = ", ".join("?" * len(header))
-            cells = [[cell.removeprefix("Agent ") for cell in row] for row in rows[1:]]
+            cells = [[*(cell.removeprefix("Agent ") for cell in row), 0] for row in rows[1:]]
             database.executemany(f"INSERT INTO {table} VALUES ({marks})", cells)
+            if name == "hip_api_trace":
+                return
             database.execute(
                 "CREATE TABLE rocpd_info_agent_1 (id INT, type TEXT, logical_index INT, name TEXT, product_name TEXT, "
                 "extdata TEXT)"
@@ -306,7 +313,13 @@ def _cells(row: str) -> list[str]:
 
 
 def _series(
-    here: Path, answers: Mapping[str, Any], asked: Sequence[str], command: Sequence[str], place: _Place
+    here: Path,
+    answers: Mapping[str, Any],
+    asked: Sequence[str],
+    command: Sequence[str],
+    place: _Place,
+    *,
+    calls: bool,
 ) -> int:
     """The next run of this binary in its series; what is not a trace is a table of the counters."""
     if asked:
@@ -330,8 +343,11 @@ def _series(
         print("rocprofv3: lost the agent")
         return 139
     header = Path(answers["trace"]).read_text().splitlines()[0]
-    rows, now = [], 1_000_000
+    rows, host, now = [], [_CALLS], 1_000_000
     for launch, duration in enumerate(answers["series"][binary][number], start=1):
+        if answers["host_ns"]:
+            host.append(f'"HIP_RUNTIME_API","hipLaunchKernel",12,1,{launch},{now},{now + answers["host_ns"]}')
+            now += answers["host_ns"]
         end = now + int(duration)
         sizes = "4224,0,16,0,32,32,8,1,256,64,1"
         rows.append(
@@ -339,6 +355,8 @@ def _series(
         )
         now = end + 1000
     place.write("kernel_trace", [header, *rows])
+    if calls and len(host) > 1:
+        place.write("hip_api_trace", host)
     return 0
 
 

@@ -53,8 +53,9 @@ class RocmTool:
         return "stochastic" if stochastic and self.rocpd else "host_trap"
 
     def trace_options(self) -> list[str]:
-        """For the times of launches. A database has statistics of its own."""
-        return ["--kernel-trace"] if self.rocpd else ["--kernel-trace", "--stats"]
+        """For the times of launches, and for copies and calls of the host. A database has statistics of its own."""
+        traced = ["--kernel-trace", "--memory-copy-trace", "--hip-runtime-trace"]
+        return traced if self.rocpd else [*traced, "--stats"]
 
     def counter_options(self, groups: Sequence[Sequence[str]], folder: Path) -> list[str]:
         """For counters: on the command line (6.3 and later), or in a file that is written to `folder`."""

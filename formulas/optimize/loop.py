@@ -37,7 +37,7 @@ from hipscope.formulas.optimize.known_losses import lost
 from hipscope.formulas.optimize.model_rewrites import ModelProposer, allow_model
 from hipscope.formulas.optimize.options import OptimizeOptions
 from hipscope.formulas.optimize.prepared_cache import forget, prepared_session
-from hipscope.formulas.optimize.records import nothing_to_do
+from hipscope.formulas.optimize.records import nothing_to_do, with_measured_gains
 from hipscope.formulas.optimize.result import Attempt, OptimizeResult
 from hipscope.formulas.optimize.rounds import joined
 from hipscope.formulas.optimize.search_end import ended_sentence, nothing_begun, reason_of, too_late, with_end
@@ -272,6 +272,8 @@ def _optimize_profiled(work: Optimizing) -> OptimizeResult:
             ended = ended_sentence(reason, left, attempts)
             break
         if result is not None:
+            if work.hardware is not None:
+                result = with_measured_gains(result, work.hardware.profile)
             return result.model_copy(update={"findings": tuple(wanted)})
         whole = not work.options.passed_over  # a search that leaves some out has lost nothing
         if whole and work.proposer is None and work.run.seconds_left > _AMPLE:

@@ -5,13 +5,14 @@ Takes a bench and what the judge said, gives the records of result.py. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.sandbox import isolation
+from hipscope.analysis.timeline.timeline import timeline
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.diagnose_only import roof_reached
 from hipscope.formulas.detect.registry import measure_all
@@ -91,6 +92,32 @@ def verified_result(
         kernels=(gain,),
         gpu_speedup=total / (total - gain.time_ns + gain.time_ns / gain.speedup) if total else None,
     )
+
+
+def with_measured_gains(result: OptimizeResult, profile: Profile) -> OptimizeResult:
+    """The result with what all kernels and the program gain by the times of that profile of a GPU.
+
+    The program gains at most that: another path may be the longest one afterwards.
+    """
+    if result.speedup is None:
+        return result
+    own = base_name(result.kernel or "")
+    times = {k.name: k.time_ns for k in profile.kernels}
+    found = timeline(profile)
+    path = found.path if found is not None and found.path is not None and found.path.host else None
+    on_path = {str(k.kernel): float(k.on_path_ns) for k in path.kernels} if path is not None else {}
+    return result.model_copy(
+        update={
+            "gpu_speedup": _whole_gain(sum(times.values()), times, own, result.speedup),
+            "program_speedup": _whole_gain(path.time_ns, on_path, own, result.speedup) if path else None,
+        }
+    )
+
+
+def _whole_gain(total: float, times: Mapping[str, float], own: str, speedup: float) -> float | None:
+    """What a whole of `total` gains when the kernels of that name, with these times in it, gain `speedup`."""
+    spent = sum(time for name, time in times.items() if base_name(name) == own)
+    return total / (total - spent + spent / speedup) if total else None
 
 
 def _in_it(best: Judgement) -> str:

@@ -89,6 +89,11 @@ class OptimizeResult(FrozenRecord):
     gpu_speedup: float | None = Field(
         None, description="all kernels of a run together: the sum of their times before, by that after"
     )
+    program_speedup: float | None = Field(
+        None,
+        description="at most: the run with its host, by the longest path of launches, copies and calls that a GPU's "
+        "profile recorded, before and after; None without calls",
+    )
     ended: str | None = Field(
         None, description="why the search ended before all was tried, and what is left; None when all was"
     )

@@ -46,8 +46,14 @@ def joined(
             "edit": edit_of(changes),
             "kernels": _gains(rounds),
             "gpu_speedup": math.prod(r.gpu_speedup or 1.0 for r in rounds),
+            "program_speedup": _of_program(rounds),
         }
     )
+
+
+def _of_program(rounds: Sequence[OptimizeResult]) -> float | None:
+    known = [r.program_speedup for r in rounds if r.program_speedup is not None]
+    return math.prod(known) if len(known) == len(rounds) else None
 
 
 def _notes(rounds: Sequence[OptimizeResult]) -> tuple[str, ...]:

@@ -72,7 +72,10 @@ def edit_body(found: Optimization, program: str) -> str:
             )
         ]
     if found.gpu_speedup is not None and found.speedup is not None:
-        lines += ["", f"Kernel {found.speedup:.2f}x, all kernels of the program {found.gpu_speedup:.2f}x."]
+        whole = found.program_speedup
+        host = f", the program with its host at most {whole:.2f}x" if whole is not None else ""
+        gains = f"Kernel {found.speedup:.2f}x, all kernels of the program {found.gpu_speedup:.2f}x{host}."
+        lines += ["", gains]
     lines += ["", f"- {code(found.message)}"]
     if found.verdict is not None:
         lines.append(f"- proof: {code(found.verdict.outcome)}: {code(found.verdict.reason)}")

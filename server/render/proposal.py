@@ -77,6 +77,8 @@ def _numbers(found: Optimization) -> Iterator[Block]:
         yield Table(("other kernels", "time of a run", "as fast"), tuple(rows), frozenset({1, 2}))
     if found.gpu_speedup is not None:
         yield f"All kernels of a run together: {found.gpu_speedup:.2f}x as fast."
+    if found.program_speedup is not None:
+        yield f"The program with its host: at most {found.program_speedup:.2f}x as fast (measured)."
 
 
 def _rows(before: Side, after: Side) -> Iterator[tuple[str, str, str, str]]:

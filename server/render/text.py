@@ -182,6 +182,10 @@ def _print_verdict(found: Optimization, console: Console) -> None:
         )
     if found.gpu_speedup is not None:
         console.print(Text(f"All kernels of a run together: {found.gpu_speedup:.2f}x as fast."))
+    if found.program_speedup is not None:
+        console.print(
+            Text(f"The program with its host: at most {found.program_speedup:.2f}x as fast (measured).")
+        )
 
 
 def _compiled(found: Optimization) -> str:

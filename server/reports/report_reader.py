@@ -11,7 +11,7 @@ from typing import Any
 from hipscope.server.reports.schema.builds import BuildsReport
 from hipscope.server.reports.schema.check import CheckReport
 from hipscope.server.reports.schema.fields import read_record
-from hipscope.server.reports.schema.optimize import Optimization
+from hipscope.server.reports.schema.optimize import OPTIMIZE_SCHEMA, Optimization
 from hipscope.server.reports.schema.profile import PROFILE_SCHEMA, Report
 from hipscope.server.reports.schema.programs import ProgramsReport
 from hipscope.server.reports.schema.resources import ResourcesReport
@@ -49,6 +49,7 @@ ADDED: frozenset[str] = frozenset().union(
     _SINCE_FIRST, _DEVICE_SINCE, _OCCUPANCY_SINCE, _MEMORY_SINCE, _ROOFLINE_SINCE, _PROGRAM_SINCE, _TIME_SINCE
 )
 """Keys that came while a version was being written: files that were saved before them are read, too."""
+ADDED_TO_OPTIMIZE = frozenset({"program_speedup"})
 
 
 def read_report(data: object, where: str = _WORKER) -> Report:
@@ -68,6 +69,8 @@ def read_programs(data: object, where: str = _WORKER) -> ProgramsReport:
 
 def read_optimization(data: object, where: str = _WORKER) -> Optimization:
     """The `hipscope.optimize/1` object. Raises RecordMismatch, which names `where` and the key that is wrong."""
+    if isinstance(data, dict) and data.get("schema") == OPTIMIZE_SCHEMA:
+        data = {**dict.fromkeys(ADDED_TO_OPTIMIZE), **data}
     return read_record(Optimization, data, where)
 
 

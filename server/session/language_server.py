@@ -67,6 +67,8 @@ async def _ignore(_files: Set[str]) -> None:
 class HipServer(LanguageServer):
     """A pygls server with the state of one session."""
 
+    protocol: HipscopeProtocol
+
     def __init__(self, version: str) -> None:
         super().__init__(
             "hipscope",

@@ -522,6 +522,7 @@ def optimize(request: Object, file: str, text: str) -> Object:
         "edit": None,
         "kernels": [],
         "gpu_speedup": None,
+        "program_speedup": None,
         "ended": None,
         "compiles": 0,
         "replays": 0,

@@ -44,6 +44,7 @@ _OPTIMIZATION = Optimization(
     edit=None,
     kernels=(),
     gpu_speedup=None,
+    program_speedup=None,
     ended=None,
     compiles=0,
     replays=0,

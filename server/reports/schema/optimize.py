@@ -147,6 +147,8 @@ class Optimization:
     edit: Edit | None
     kernels: tuple[KernelGain, ...]
     gpu_speedup: float | None
+    program_speedup: float | None
+    """Of the run with its host, at most; None without a GPU's record of it, and in older reports."""
     ended: str | None
     compiles: int
     replays: int

@@ -231,7 +231,7 @@ def test_rocprofv3_gives_a_measured_profile_with_counters(tools: Path, tmp_path:
     ]
     assert "counters of 1 kernels, pass 1 of 4" in steps
     first, *others, last = calls(tools)
-    assert first == "--kernel-trace"
+    assert first == _TRACE
     assert all(call.startswith("--pmc ") for call in others)
     assert all(call.endswith(" --kernel-include-regex vecCopy") for call in others)
     assert last.startswith(
@@ -265,6 +265,7 @@ def test_without_the_decoder_the_profile_says_what_is_missing(tools: Path, tmp_p
 
 
 # The tables that a rocprofv3 of each version writes, and how many waves they count.
+_TRACE = "--kernel-trace --memory-copy-trace --hip-runtime-trace"
 TABLES = {
     "6.2": ("sdk_6.2/kernel_trace.csv", "sdk_6.2/counter_collection.csv", 65536),
     "6.3": ("sdk_6.3/kernel_trace.csv", "sdk_6.3/counter_collection.csv", 4 * 16384),
@@ -287,7 +288,7 @@ def test_each_version_of_rocprofv3_gives_a_trace_and_counters(
     assert max(counted) == waves
     asked, written = calls(tools), formats(tools)
     old = version.startswith("6.")
-    assert asked[0] == ("--kernel-trace --stats" if old else "--kernel-trace")
+    assert asked[0] == (f"{_TRACE} --stats" if old else _TRACE)
     passes = 1 if version == "newest" else len(list(counter_passes(counter_set("gfx942"))))
     how = {"6.2": "-i ", "newest": "--replay-mode kernel --kernel-replay-beta-enabled --pmc "}
     assert all(call.startswith(how.get(version, "--pmc ")) for call in asked[1 : 1 + passes])

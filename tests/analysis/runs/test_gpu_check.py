@@ -98,7 +98,8 @@ def test_all_steps_pass_and_the_kernels_are_compared(recording: Recording, tools
     trace = steps["kernel trace"]
     assert trace.exit_code == 0
     assert trace.command.endswith(
-        "--kernel-trace --output-format rocpd -d OUT/kernel_trace -o out_%pid% -- PROGRAM"
+        "--kernel-trace --memory-copy-trace --hip-runtime-trace "
+        "--output-format rocpd -d OUT/kernel_trace -o out_%pid% -- PROGRAM"
     )
     (file,) = trace.files
     assert file.path == "kernel_trace/out_%pid%_results.db"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,9 @@ def only_attempt(outcome: Outcome) -> dict[str, Any]:
 def test_a_rewrite_that_is_faster_on_the_gpu_is_verified_with_measured_times(
     optimize: Optimize, tmp_path: Path
 ) -> None:
-    outcome = optimize(answers(series("faster")), "--format", "json")
+    cold, warm = series("faster")[0][0]
+    host = int(cold + warm)  # before each of the two launches
+    outcome = optimize(replace(answers(series("faster")), host_ns=host), "--format", "json")
     found = result(outcome)
     assert found["status"] == "verified", outcome.stdout
     assert found["before"]["provenance"] == found["after"]["provenance"] == "measured"
@@ -96,8 +99,18 @@ def test_a_rewrite_that_is_faster_on_the_gpu_is_verified_with_measured_times(
     assert found["verdict"]["outcome"] == "equivalent"
     assert "(measured)" in found["message"]
     assert "modelled" not in found["message"]
-    traces = [call for call in calls(tmp_path / "tools") if call == "--kernel-trace"]
-    assert len(traces) == 1 + 2 * 24  # one for the profile, then pairs
+    # No call waits for the first launch: the path is the host's calls with what lies between them, then the second one.
+    rest = 2 * host + cold
+    assert found["program_speedup"] == pytest.approx(
+        (rest + warm) / (rest + warm / found["speedup"]), rel=0.01
+    )
+    assert found["gpu_speedup"] == pytest.approx(found["speedup"])
+    asked_for = calls(tmp_path / "tools")
+    assert (
+        sum(call.startswith("--kernel-trace --memory-copy-trace --hip-runtime-trace") for call in asked_for)
+        == 1
+    )
+    assert asked_for.count("--kernel-trace") == 2 * 24  # pairs
     asked = json.loads((tmp_path / "tools" / "runs.json").read_text())
     assert [count for _, count in asked] == [1 + 24, 24]
 
