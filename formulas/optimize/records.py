@@ -5,7 +5,7 @@ Takes a bench and what the judge said, gives the records of result.py. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from hipscope.analysis.metrics.roofline import roofline
@@ -102,21 +102,21 @@ def with_measured_gains(result: OptimizeResult, profile: Profile) -> OptimizeRes
     if result.speedup is None:
         return result
     own = base_name(result.kernel or "")
-    times = {k.name: k.time_ns for k in profile.kernels}
+    times = [(k.name, k.time_ns) for k in profile.kernels]
     found = timeline(profile)
     path = found.path if found is not None and found.path is not None and found.path.host else None
-    on_path = {str(k.kernel): float(k.on_path_ns) for k in path.kernels} if path is not None else {}
+    on_path = [(k.kernel, float(k.on_path_ns)) for k in path.kernels] if path is not None else []
     return result.model_copy(
         update={
-            "gpu_speedup": _whole_gain(sum(times.values()), times, own, result.speedup),
+            "gpu_speedup": _whole_gain(sum(time for _, time in times), times, own, result.speedup),
             "program_speedup": _whole_gain(path.time_ns, on_path, own, result.speedup) if path else None,
         }
     )
 
 
-def _whole_gain(total: float, times: Mapping[str, float], own: str, speedup: float) -> float | None:
+def _whole_gain(total: float, times: Sequence[tuple[str, float]], own: str, speedup: float) -> float | None:
     """What a whole of `total` gains when the kernels of that name, with these times in it, gain `speedup`."""
-    spent = sum(time for name, time in times.items() if base_name(name) == own)
+    spent = sum(time for name, time in times if base_name(name) == own)
     return total / (total - spent + spent / speedup) if total else None
 
 
