@@ -1,9 +1,10 @@
 """How long captures take to read, against the bare library on the same file, and how much memory.
 
-    python benchmarks/ingest_speed.py [--launches 1000000] [--kinds trace counters rocpd json]
+    python benchmarks/ingest_speed.py [--launches 1000000] [--kinds trace counters rocpd json samples waves]
 
 Writes files of that size into a temporary folder, reads each in a process of its own: with pandas.read_csv,
-json.load or sqlite3, then into a Profile. Prints seconds of processor time and the peak of memory of both.
+json.load or sqlite3, then into a Profile. Prints seconds of processor time and the peak of memory of both. Of PC
+samples as many are written as launches of the others, of thread traces as many instructions.
 """
 
 from __future__ import annotations
@@ -34,6 +35,16 @@ COUNTED = (
 )
 
 
+SAMPLED = (
+    '"Sample_Timestamp","Exec_Mask","Dispatch_Id","Instruction","Instruction_Comment","Correlation_Id",'
+    '"Wave_Issued_Instruction","Instruction_Type","Stall_Reason","Wave_Count"\n'
+)
+REASONS = ("WAITCNT", "ALU_DEPENDENCY", "OTHER_WAIT", "ARBITER_NOT_WIN", "BARRIER_WAIT")
+ISA = 500  # instructions of a kernel
+WAVE = 20_000  # traced instructions of a wave
+WAIT = 100  # of which one waits
+
+
 def main() -> None:
     """Print a line per format."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -51,7 +62,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = WRITERS[kind](Path(folder), options.launches)
             bare, ours = (measured(kind, way, path) for way in ("bare", "profile"))
-            size = path.stat().st_size / 1e6
+            files = [path] if path.is_file() else list(path.iterdir())
+            size = sum(file.stat().st_size for file in files) / 1e6
             print(
                 f"{kind:10} {size:7.0f} {bare[0]:8.2f} {ours[0]:10.2f} {ours[0] / bare[0]:6.2f} {bare[1]:8.0f} "
                 f"{ours[1]:11.0f}",
@@ -77,8 +89,11 @@ def read(kind: str, way: str, path: str) -> None:
     begun = time.process_time()
     if way == "profile":
         kept: object = read_captures([Path(path)])
-    elif kind in ("trace", "counters"):
+    elif kind in ("trace", "counters", "samples"):
         kept = pandas.read_csv(path)
+    elif kind == "waves":
+        for file in Path(path).iterdir():  # one after the other, as none needs another
+            kept = json.loads(file.read_bytes())
     elif kind == "json":
         kept = json.loads(Path(path).read_bytes())
     else:
@@ -194,11 +209,52 @@ def write_json(folder: Path, launches: int) -> Path:
     return path
 
 
+def write_samples(folder: Path, samples: int) -> Path:
+    """PC samples of the stochastic method: of 200 launches, at 500 instructions of each."""
+    path = folder / "1_pc_sampling_stochastic.csv"
+    with path.open("w") as stream:
+        stream.write(SAMPLED)
+        for i in range(samples):
+            place, reason, launch = i * 7919 % ISA, i // 3 % len(REASONS), i * KERNELS // samples + 1
+            issued = i % 4 == 0
+            stream.write(
+                f'{10**15 + 100 * i},18446744073709551615,{launch},"v_add_f32_e32 v{place}, v1, v2",'
+                f'"/home/user/project/kernel.hip:{place}",{i % KERNELS + 1},{issued:d},"VALU","{REASONS[reason]}",'
+                f"{i % 8}\n"
+            )
+    return path
+
+
+def write_waves(folder: Path, instructions: int) -> Path:
+    """A decoded thread trace: waves of 20,000 instructions, every hundredth of which waits for two loads."""
+    path = folder / "ui_output_agent_1_dispatch_1"
+    path.mkdir()
+    code = [
+        [f"s_waitcnt vmcnt({n % 4})" if n % WAIT == 0 else "global_load_dword v1, v[2:3], off", 0, n + 1,
+         f"/home/user/kernel.hip:{n}", 1, 4096 + 8 * n, 64, 6400, 3200, 0]
+        for n in range(ISA)
+    ]  # fmt: skip
+    header = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
+    (path / "code.json").write_text(json.dumps({"code": code, "version": "3.0.0", "header": header}))
+    for number in range(max(1, instructions // WAVE)):
+        traced = [[1000 + 8 * i, i % 7, i % 5 * 4, 8, i % ISA + 1] for i in range(WAVE)]
+        waits = [
+            [i % ISA + 1, [[(i + 1) % ISA + 1, 3], [(i + 2) % ISA + 1, 5]]] for i in range(0, WAVE, WAIT)
+        ]
+        wave = {"begin": 1000, "end": 200_000, "instructions": traced, "waitcnt": waits}
+        (path / f"se0_sm{number % 4}_sl{number // 4 % 8}_wv{number // 32}.json").write_text(
+            json.dumps({"wave": wave, "duration": 199_000}, separators=(",", ":"))
+        )
+    return path
+
+
 WRITERS: dict[str, Callable[[Path, int], Path]] = {
     "trace": write_trace,
     "counters": write_counters,
     "rocpd": write_rocpd,
     "json": write_json,
+    "samples": write_samples,
+    "waves": write_waves,
 }
 
 if __name__ == "__main__":

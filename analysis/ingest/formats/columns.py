@@ -16,6 +16,7 @@ MISSING = -(1 << 63)
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _LARGEST = (1 << 63) - 1
+_FEW = 1 << 20  # numbers that a table can be made for
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,50 @@ def concatenated_texts(parts: Sequence[Texts]) -> Texts:
         moved = np.array([places.setdefault(n, len(places)) for n in part.names], dtype=np.int64)
         codes.append(moved[part.codes] if len(part.names) else part.codes)
     return Texts(np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64), tuple(places))
+
+
+def grouped(columns: Sequence[Integers]) -> tuple[list[list[int]], Integers]:
+    """The rows of columns that are there, each once and in order, by column; and for each row the place of its own.
+
+    Sorting rows takes minutes where there are millions: they become one number, and few of those are possible.
+    """
+    length = len(columns[0])
+    keys = np.zeros(length, dtype=np.int64)
+    possible = 1
+    known: list[Integers] = []
+    for column in columns:
+        values, codes = _coded(column)
+        if possible * len(values) > _LARGEST:  # numbers of no capture: a damaged one may hold them
+            rows, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+            return [row.tolist() for row in rows], inverse.reshape(-1)
+        possible *= len(values)
+        keys = keys * len(values) + codes
+        known.append(values)
+    if possible <= 4 * length + _FEW:
+        there = np.flatnonzero(np.bincount(keys, minlength=possible))
+        places = np.zeros(possible, dtype=np.int64)
+        places[there] = np.arange(len(there))
+        inverse = places[keys]
+    else:
+        there, inverse = np.unique(keys, return_inverse=True)
+    cells: list[list[int]] = []
+    for values in reversed(known):
+        there, codes = np.divmod(there, len(values))
+        cells.append(values[codes].tolist())
+    return cells[::-1], inverse
+
+
+def _coded(column: Integers) -> tuple[Integers, Integers | int]:
+    """The values of a column in order, and for each row the place of its own."""
+    if not len(column) or column.strides == (0,):
+        return column[:1], 0
+    known = column[column != MISSING]
+    low, high = (int(known.min()), int(known.max())) if len(known) else (0, -1)
+    if high - low >= _FEW:
+        values, codes = np.unique(column, return_inverse=True)
+        return values, codes
+    values = np.concatenate([np.array([MISSING]), np.arange(low, high + 1)])
+    return values, np.where(column == MISSING, 0, column - (low - 1))
 
 
 def optional(value: Any) -> int | None:

@@ -6,17 +6,19 @@ has no addresses, so launch, text and source position identify an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from hipscope.analysis.ingest.formats.columns import MISSING
+from hipscope.analysis.ingest.formats.columns import MISSING, grouped
 from hipscope.analysis.ingest.formats.recording import Recorded
-from hipscope.analysis.ingest.formats.tables import read_table
+from hipscope.analysis.ingest.formats.tables import CsvTable, Misread, read_parts, read_table
 from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction, source_chain
 from hipscope.analysis.profile import Sampled, StallReason
 
+_KINDS = tuple(StallReason)
+_PLACES: Mapping[StallReason, int] = {kind: place for place, kind in enumerate(_KINDS)}
 _PREFIX = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_"
 _WORDS = ("Instruction", "Instruction_Comment", "Stall_Reason")
 _UNKNOWN_PLACE = "Unrecognized code object"
@@ -35,36 +37,64 @@ REASONS: Mapping[str, StallReason] = {
 
 def read_samples(path: Path) -> Recorded:
     """One trace per launch. Samples that could not be decoded, or belong to no launch, are counted in the notes."""
-    table = read_table(path, {"Dispatch_Id", "Wave_Issued_Instruction", *_WORDS}, frozenset(_WORDS))
-    dispatch, issued = table.integers("Dispatch_Id"), table.integers("Wave_Issued_Instruction")
-    text, comment, reason = (table.texts(name) for name in _WORDS)
-    keys = np.stack([dispatch, text.codes, comment.codes, reason.codes, issued])
-    groups, counts = np.unique(keys, axis=1, return_counts=True)
-    traces: dict[int, dict[tuple[str, str], TracedInstruction]] = {}
+    wanted = {"Dispatch_Id", "Wave_Issued_Instruction", *_WORDS}
+    try:
+        counts, samples, notes = _counted(read_parts(path, wanted, frozenset(_WORDS)))
+    except Misread:
+        counts, samples, notes = _counted([read_table(path, wanted)])
+    traces: dict[int, list[TracedInstruction]] = {}
     undecoded = lost = 0
-    for (number, code, place, why, was_issued), count in zip(groups.T.tolist(), counts.tolist(), strict=True):
-        words, where = text.names[code], comment.names[place]
+    for (number, words, where), of_reasons in sorted(counts.items(), key=lambda item: item[0][0]):
+        count = sum(of_reasons)
         if not words or where.startswith(_UNKNOWN_PLACE):
             undecoded += count
             continue
         if number in (MISSING, 0):
             lost += count
             continue
-        found = traces.setdefault(number, {})
-        instruction = found.setdefault((words, where), _empty(len(found) + 1, words, where))
-        add_samples(instruction, count, was_issued == 0, stall_reason(reason.names[why]))
-    notes = list(table.damage)
+        found = traces.setdefault(number, [])
+        instruction = _empty(len(found) + 1, words, where)
+        told = {kind: float(n) for kind, n in zip(_KINDS, of_reasons, strict=False) if n}
+        waiting = sum(told.values())
+        instruction.latency, instruction.stall, instruction.stalls = float(count), waiting, told
+        instruction.samples = Sampled(total=count, stalled=int(waiting), reasons=told)
+        found.append(instruction)
     if undecoded:
-        notes.append(f"{undecoded} of {table.length} samples were in code that the tool could not decode")
+        notes.append(f"{undecoded} of {samples} samples were in code that the tool could not decode")
     if lost:
-        notes.append(f"{lost} of {table.length} samples name no launch")
+        notes.append(f"{lost} of {samples} samples name no launch")
     return Recorded(
         traces=[
-            Trace(number, "", "", tuple(instructions.values()), sampled=True)
+            Trace(number, "", "", tuple(instructions), sampled=True)
             for number, instructions in sorted(traces.items())
         ],
         notes=notes,
     )
+
+
+_Counts = dict[tuple[int, str, str], list[int]]
+
+
+def _counted(parts: Iterable[CsvTable]) -> tuple[_Counts, int, list[str]]:
+    """Samples by launch, text and place: a number for each reason, and at the end that of waves that issued."""
+    found: _Counts = {}
+    samples = 0
+    notes: list[str] = []
+    for table in parts:
+        samples += table.length
+        notes += table.damage
+        issued = table.integers("Wave_Issued_Instruction")
+        text, comment, reason = (table.texts(name) for name in _WORDS)
+        (numbers, codes, places), row = grouped([table.integers("Dispatch_Id"), text.codes, comment.codes])
+        kinds = np.array([_PLACES[stall_reason(name)] for name in reason.names], dtype=np.int64)
+        width = len(_KINDS) + 1
+        kind = np.where(issued == 0, kinds[reason.codes], len(_KINDS)) if len(kinds) else reason.codes
+        counts = np.bincount(row * width + kind, minlength=len(numbers) * width).reshape(len(numbers), width)
+        for number, code, place, told in zip(numbers, codes, places, counts.tolist(), strict=True):
+            key = number, text.names[code], comment.names[place]
+            before = found.get(key)
+            found[key] = told if before is None else [a + b for a, b in zip(before, told, strict=True)]
+    return found, samples, notes
 
 
 def stall_reason(name: object) -> StallReason:

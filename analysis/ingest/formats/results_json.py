@@ -188,6 +188,7 @@ class _Process:
         words = words if isinstance(words, list) else []
         places = places if isinstance(places, list) else []
         traces: dict[int, dict[tuple[int, int], TracedInstruction]] = {}
+        counts: dict[tuple[int, tuple[int, int], bool, str], int] = {}
         damaged = undecoded = total = 0
         for kind in ("pc_sample_host_trap", "pc_sample_stochastic"):
             for entry in _objects(buffers.get(kind)):
@@ -197,7 +198,7 @@ class _Process:
                     place = int(record["pc"]["code_object_id"]), int(record["pc"]["code_object_offset"])
                     dispatch = int(record["dispatch_id"])
                     stalled = kind == "pc_sample_stochastic" and not record["wave_issued"]
-                    reason = stall_reason(_object(record.get("snapshot")).get("stall_reason"))
+                    reason = str(_object(record.get("snapshot")).get("stall_reason"))
                 except DAMAGE:
                     damaged += 1
                     continue
@@ -218,7 +219,10 @@ class _Process:
                         latency=0.0,
                         stall=0.0,
                     )
-                add_samples(known[place], 1, stalled, reason)
+                key = dispatch, place, stalled, reason
+                counts[key] = counts.get(key, 0) + 1
+        for (dispatch, place, stalled, why), count in counts.items():
+            add_samples(traces[dispatch][place], count, stalled, stall_reason(why))
         if damaged:
             self._notes.append(f"{damaged} of {total} PC samples are damaged and left out")
         if undecoded:

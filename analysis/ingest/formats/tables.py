@@ -38,6 +38,7 @@ Raw = list[str] | Texts | Integers | Floats
 HEAD = 65536  # bytes of a header, which has up to 2,700 columns
 _SMALL = 1 << 20  # bytes that are not worth importing pandas for
 _CHUNK = 16 << 20
+_ROWS = 2_000_000
 _NO_MARKS = bytes(set(range(256)) - set(b'",\n'))
 _INNER_QUOTE = re.compile(r'[^,\r\n]"[^,\r\n]')
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
@@ -71,6 +72,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 _CANONICAL: Mapping[str, str] = {
     name.lower(): canonical for canonical, others in _NAMES.items() for name in (canonical, *others)
 }
+
+
+class Misread(ValueError):
+    """pandas has moved a quote that is inside of a cell: `read_table` reads it as it is meant."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,37 @@ def read_table(path: Path, wanted: Collection[str] | None = None, words: Collect
     if size > _SMALL and wanted is not None and (table := _large(path, wanted, words)) is not None:
         return table
     return parse_table(_decoded(path.read_bytes()), wanted)
+
+
+def read_parts(path: Path, wanted: Collection[str], words: Collection[str]) -> Iterator[CsvTable]:
+    """A table as `read_table` gives it, a few million rows at a time: what is only counted takes no memory.
+
+    Raises Misread, after some parts, where a cell has quotes inside.
+    """
+    if path.stat().st_size <= _SMALL or (header := _regular_header(path)) is None:
+        yield read_table(path, wanted)
+        return
+    import pandas
+
+    places = [i for i, name in enumerate(header) if name in wanted]
+    kinds: dict[Any, Any] = {i: "category" for i in places if header[i] in words}
+    frames = pandas.read_csv(
+        path, header=None, skiprows=1, names=list(range(len(header))), usecols=places, dtype=kinds, chunksize=_ROWS,
+        index_col=False, encoding="utf-8-sig", encoding_errors="replace", na_filter=True, keep_default_na=False,
+        na_values=[""],
+    )  # fmt: skip
+    for frame in frames:
+        columns: dict[str, Raw] = {}
+        for place in places:
+            column, name = frame[place], header[place]
+            if name in words:
+                columns[name] = found = _of_categories(column)
+                if any('"' in n for n in found.names):
+                    raise Misread(name)
+            else:
+                plain = column.dtype in (np.int64, np.float64)
+                columns[name] = column.to_numpy() if plain else column.tolist()
+        yield CsvTable(columns, len(frame))
 
 
 def parse_table(text: str, wanted: Collection[str] | None = None) -> CsvTable:
@@ -252,15 +288,10 @@ def _decoded(data: bytes) -> str:
 
 def _large(path: Path, wanted: Collection[str], words: Collection[str]) -> CsvTable | None:
     """The table as pandas splits it; None where it would misread it."""
+    if (header := _regular_header(path)) is None:
+        return None
     import pandas
 
-    header = read_header(path)
-    if not _is_regular(path, len(header)):
-        return None
-    with path.open("rb") as stream:
-        raw_names = split_record(_decoded(stream.readline()).rstrip("\r\n"))
-    if len(set(header)) != len(header) or len(raw_names) != len(header):
-        return None
     places = [i for i, name in enumerate(header) if name in wanted]
     kinds: dict[Any, Any] = {i: "category" for i in places if header[i] in words}
     frame = pandas.read_csv(
@@ -273,11 +304,10 @@ def _large(path: Path, wanted: Collection[str], words: Collection[str]) -> CsvTa
         column = frame[place]
         name = header[place]
         if name in words:
-            names = tuple(str(v) for v in column.cat.categories)
-            if any('"' in n for n in names):
+            found = _of_categories(column)
+            if any('"' in n for n in found.names):
                 return None  # a quote inside of a cell, which pandas moves
-            codes = column.cat.codes.to_numpy().astype(np.int64)
-            columns[name] = Texts(np.where(codes < 0, len(names), codes), (*names, ""))
+            columns[name] = found
         elif column.dtype == np.int64 or (column.dtype == np.float64 and "Timestamp" not in name):
             columns[name] = column.to_numpy()
         else:  # texts among the numbers, or numbers that are too large: each cell is looked at
@@ -287,6 +317,22 @@ def _large(path: Path, wanted: Collection[str], words: Collection[str]) -> CsvTa
             )  # fmt: skip
             columns[name] = cells[place].tolist()
     return CsvTable(columns, len(frame))
+
+
+def _of_categories(column: Any) -> Texts:
+    names = tuple(str(v) for v in column.cat.categories)
+    codes = column.cat.codes.to_numpy().astype(np.int64)
+    return Texts(np.where(codes < 0, len(names), codes), (*names, ""))
+
+
+def _regular_header(path: Path) -> tuple[str, ...] | None:
+    """The columns of a table whose rows pandas would split as they are meant; None of any other."""
+    header = read_header(path)
+    if not _is_regular(path, len(header)):
+        return None
+    with path.open("rb") as stream:
+        raw_names = split_record(_decoded(stream.readline()).rstrip("\r\n"))
+    return header if len(set(header)) == len(header) == len(raw_names) else None
 
 
 def _is_regular(path: Path, width: int) -> bool:
