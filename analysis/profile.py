@@ -466,6 +466,10 @@ class Profile(_Record):
     warnings: tuple[str, ...] = Field(
         (), description="what is odd about the program's results: all NaN, never written"
     )
+    library_calls: Mapping[str, int] = Field(
+        default_factory=dict,
+        description="calls of libraries that the host computed, by function; they have no time",
+    )
     untimed: Mapping[str, int] = Field(
         default_factory=dict, description="launches that have no time and are in no kernel, by mangled name"
     )

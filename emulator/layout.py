@@ -143,6 +143,7 @@ def write_rocprofv3(
             traced.append({"dispatch": dispatch.id, "kernel": dispatch.kernel, "folder": folder})
     run = raw.read_run(raw_dir)
     faults = raw.read_faults(raw_dir)
+    library_calls = raw.read_library_calls(raw_dir)
     sidecar = {
         "schema": SCHEMA,
         "source": "emulator",
@@ -154,7 +155,15 @@ def write_rocprofv3(
             "exit_code": program.exit_code,
             "output": program.output,
         },
-        "warnings": list(run.warnings) if run is not None else [],
+        "warnings": [
+            *(run.warnings if run is not None else ()),
+            *(
+                [f"{computed_by_host(library_calls)}; all shares are of the other kernels' time"]
+                if library_calls
+                else []
+            ),
+        ],
+        "library_calls": library_calls,
         "partial": _partial(run, estimates, {fault.dispatch for fault in faults}, stopped, names),
         "kernels": [
             {"mangled": kernel, "name": names[kernel], "id": number, **_resources(first_of[kernel])}
@@ -168,6 +177,17 @@ def write_rocprofv3(
         "faults": [_fault(f, objects) for f in faults],
     }
     (out_dir / _SIDECAR).write_text(json.dumps(sidecar, indent=1), encoding="utf-8")
+
+
+def computed_by_host(library_calls: Mapping[str, int]) -> str:
+    """What a reader has to know of library calls: their time is in no time of a profile."""
+    shown = sorted(library_calls.items(), key=lambda item: (-item[1], item[0]))
+    listed = [f"{name} ({count})" for name, count in shown[:_NAMED]]
+    more = len(shown) - _NAMED
+    listed += [f"{more} more functions"] if more > 0 else []
+    total = sum(library_calls.values())
+    calls = "1 library call was" if total == 1 else f"{total} library calls were"
+    return f"{calls} computed by the host and {'has' if total == 1 else 'have'} no modelled time: {', '.join(listed)}"
 
 
 def replaced_files(out_dir: Path, prefix: str | None) -> list[Path]:

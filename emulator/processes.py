@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hipscope.emulator.raw import LIBRARY_CALLS
 from hipscope.emulator.sanitize import SANITIZE_FILE
 
 _FOLDER = "process-*"
@@ -51,6 +53,7 @@ def _join(raw: Path, folder: Path, before: int) -> int:
     _add_rows(folder / "dispatches.jsonl", raw / "dispatches.jsonl", launch)
     _add_rows(folder / "faults.jsonl", raw / "faults.jsonl", of_launch)
     _add_run(folder / "run.json", raw / "run.json")
+    _add_counts(folder / LIBRARY_CALLS, raw / LIBRARY_CALLS)
     _add_reports(folder / SANITIZE_FILE, raw / SANITIZE_FILE, of_launch)
     for name in ("effects", "copies"):  # each process's own: their order among each other is by chance
         if (folder / name).exists():
@@ -117,6 +120,12 @@ def _add_run(source: Path, target: Path) -> None:
             "warnings": list(dict.fromkeys([*own.get("warnings", ()), *other.get("warnings", ())])),
         }
     target.write_text(json.dumps(other), encoding="utf-8")
+
+
+def _add_counts(source: Path, target: Path) -> None:
+    other = _whole(source)
+    if other is not None:
+        target.write_text(json.dumps(Counter(_whole(target) or {}) + Counter(other)), encoding="utf-8")
 
 
 def _add_reports(source: Path, target: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 Triple = tuple[int, int, int]
 _DISPATCHES = "dispatches.jsonl"
+LIBRARY_CALLS = "library_calls.json"
 _LOOK_SECONDS = 0.2  # between two looks for launches that have ended
 
 
@@ -123,6 +124,12 @@ def read_run(directory: Path) -> RawRun | None:
         partial=data.get("partial"),
         warnings=tuple(data.get("warnings", ())),
     )
+
+
+def read_library_calls(directory: Path) -> dict[str, int]:
+    """How many calls of each function of a library were computed by the host, by its name."""
+    data = _load(directory / LIBRARY_CALLS)
+    return {str(name): int(count) for name, count in data.items()} if isinstance(data, dict) else {}
 
 
 def read_loss(directory: Path) -> str | None:

@@ -15,6 +15,7 @@ REPLAY = "hipscope-replay"
 COVERAGE = "hipscope-coverage"
 GPU_REPLAY = "hipscope-gpu-replay"
 GPU_TOOL = "libhipscope-hsa-tool.so"
+_STAND_INS = "stand_ins"
 
 
 class NativePartsMissing(Exception):
@@ -31,7 +32,8 @@ class EmulatorOptions:
     `time_limit_s` a kernel that still runs is stopped with a fault. What events say lies between them is
     `clock_percent` of the modelled time. `keep_going`: accesses out of bounds are told and
     left out. `poison` is the seed of what LDS, scratch and registers hold before each launch, `poison_inverted` the
-    other value in every bit of it. Times are seconds, sizes bytes; None leaves the runtime's own default.
+    other value in every bit of it. `libraries` are folders with more libraries that the
+    program may need. Times are seconds, sizes bytes; None leaves the runtime's own default.
     """
 
     out: Path | None = None
@@ -56,6 +58,7 @@ class EmulatorOptions:
     keep_going: bool = False
     poison: int | None = None
     poison_inverted: bool = False
+    libraries: Sequence[Path] = ()
 
 
 def native_library_dir() -> Path:
@@ -66,6 +69,16 @@ def native_library_dir() -> Path:
 def header_overlay() -> Path:
     """The include directory with what newer HIP headers have, for compilers that use older ones."""
     return Path(__file__).resolve().parent / "overlay"
+
+
+def stand_in_headers() -> Path:
+    """The include directory of the libraries of ROCm that the emulator stands in for, where there are no others."""
+    return Path(__file__).resolve().parent / _STAND_INS
+
+
+def stand_in_libraries() -> Path:
+    """The directory with these libraries. Raises `NativePartsMissing`."""
+    return native_library_dir() / _STAND_INS
 
 
 def replay_executable() -> Path:
@@ -92,9 +105,10 @@ def emulator_environment(options: EmulatorOptions, given: Mapping[str, str] = os
     """The variables to add so that a dynamically linked HIP program runs on the emulator.
 
     `given` is the environment that they are added to: LD_LIBRARY_PATH keeps what it has there, behind the emulator's
-    directory.
+    directory and before `options.libraries`.
     """
-    paths = [str(native_library_dir()), *filter(None, [given.get("LD_LIBRARY_PATH")])]
+    own, *more = dict.fromkeys((native_library_dir(), *options.libraries))
+    paths = [str(own), *filter(None, [given.get("LD_LIBRARY_PATH")]), *map(str, more)]
     milliseconds = None if options.time_budget_s is None else round(options.time_budget_s * 1000)
     values = {
         "LD_LIBRARY_PATH": os.pathsep.join(paths),

@@ -28,7 +28,7 @@ Defect = Literal[
 ]
 DEFECTS: tuple[Defect, ...] = get_args(Defect)
 Triple = tuple[int, int, int]
-_SYSTEM = ("/usr/", "/opt/", "/lib/clang/", "/hip/include/", "/emulator/overlay/")
+_SYSTEM = ("/usr/", "/opt/", "/lib/clang/", "/hip/include/", "/emulator/overlay/", "/emulator/stand_ins/")
 
 
 @dataclass(frozen=True)

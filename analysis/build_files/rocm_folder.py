@@ -2,7 +2,8 @@
 
 Takes a place to write into and how the real compiler is called, gives the variables for the build's environment. The
 folder has what build files look for: `bin/hipcc`, `bin/hipconfig`, `lib/libamdhip64.so`, and CMake's packages `hip`,
-`hip-lang` and `hiprtc`, so that `find_package(hip)` and `enable_language(HIP)` configure. With ROCm it is not made.
+`hip-lang` and `hiprtc`, so that `find_package(hip)` and `enable_language(HIP)` configure, and those of the libraries
+that the emulator stands in for, unless the system has them. With ROCm it is not made.
 """
 
 from __future__ import annotations
@@ -35,6 +36,20 @@ _BUILD_TEXT = re.compile(
     re.IGNORECASE,
 )
 _MOST_TEXTS = 500
+# The imported target of each library that has a stand-in, by the name of its CMake package.
+_LIBRARIES = {
+    "hipblas": "roc::hipblas",
+    "rocblas": "roc::rocblas",
+    "rocprofiler-sdk-roctx": "rocprofiler-sdk-roctx::rocprofiler-sdk-roctx",
+}
+_SYSTEM_HEADERS = ("usr/include", "usr/local/include")
+_SYSTEM_PACKAGES = (
+    "usr/lib/*/cmake",
+    "usr/lib/cmake",
+    "usr/lib64/cmake",
+    "usr/share/cmake",
+    "usr/local/lib/cmake",
+)
 _ROOTS = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 
 
@@ -42,7 +57,7 @@ _ROOTS = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 class CompilerCalls:
     """How the real compiler is called for HIP. `rocm`: the ROCm that it belongs to, None without one.
 
-    `libraries` are the directories with the HIP runtime.
+    `libraries` are the directories with the HIP runtime, `stand_ins` the headers for libraries that are not installed.
     """
 
     clang: Path
@@ -51,6 +66,18 @@ class CompilerCalls:
     link_flags: tuple[str, ...] = ()
     libraries: tuple[Path, ...] = ()
     rocm: Path | None = None
+    stand_ins: Path | None = None
+
+    @property
+    def host_headers(self) -> Path | None:
+        """`stand_ins` for compilers that cannot be told to look there last: None where a library is installed."""
+        if self.stand_ins is None or any(_installed(header.name) for header in self.stand_ins.iterdir()):
+            return None
+        return self.stand_ins
+
+
+def _installed(header: str) -> bool:
+    return any((Path("/") / folder / header).exists() for folder in _SYSTEM_HEADERS)
 
 
 def stand_ins(
@@ -125,12 +152,34 @@ def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
         target = rocm / "lib" / source.relative_to(_DATA)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_filled_in(source.read_text(encoding="utf-8"), values), encoding="utf-8")
+    _write_packages(rocm / "lib/cmake", values)
     links = {"llvm/bin": wrappers, "hip": rocm, "cmake": rocm / "lib/cmake/hip"}
+    # Older ROCm had a folder for each library, with its own include and lib.
+    links |= dict.fromkeys((*_LIBRARIES, "roctracer"), rocm)
     for directory in calls.libraries:
         links |= {f"lib/{library.name}": library for library in directory.glob("lib*.so*")}
+    if calls.stand_ins is not None:
+        found = (header for header in calls.stand_ins.iterdir() if not _installed(header.name))
+        links |= {f"include/{header.name}": header for header in found}
     for name, target in links.items():
         (rocm / name).unlink(missing_ok=True)
         (rocm / name).symlink_to(target)
+
+
+def _write_packages(place: Path, values: Mapping[str, str]) -> None:
+    """The CMake packages of libraries that have a stand-in and are not the system's."""
+    templates = {
+        "config": _DATA / "library.cmake",
+        "config-version": _DATA / "cmake/hiprtc/hiprtc-config-version.cmake",
+    }
+    for package, target in _LIBRARIES.items():
+        if any(found for pattern in _SYSTEM_PACKAGES for found in Path("/").glob(f"{pattern}/{package}")):
+            continue
+        (place / package).mkdir(parents=True, exist_ok=True)
+        own = {**values, "PACKAGE": package, "TARGET": target}
+        for kind, template in templates.items():
+            text = _filled_in(template.read_text(encoding="utf-8"), own)
+            (place / package / f"{package}-{kind}.cmake").write_text(text, encoding="utf-8")
 
 
 def _wrapper(name: str, calls: CompilerCalls, rocm: Path, record: Path, names: tuple[Path, Path]) -> str:

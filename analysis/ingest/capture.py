@@ -138,6 +138,7 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
         faults=tuple(_fault(f) for f in sidecar.get("faults", ())),
         partial=sidecar.get("partial"),
         warnings=tuple(sidecar.get("warnings", ())),
+        library_calls=sidecar.get("library_calls", {}),
         untimed=sidecar.get("untimed", {}),
         tool=sidecar.get("tool", together.whole.tool),
         devices=devices,

@@ -17,7 +17,14 @@ from hipscope.analysis.profile import Frame, Instruction, Kernel, MemoryPattern,
 
 # Where compilers, HIP and the C++ library keep headers that a user does not edit.
 _FOREIGN_PREFIXES = ("/usr/", "/opt/", "/lib/")
-_FOREIGN_PARTS = ("/include/hip/", "/lib/clang/", "/lib/llvm", "/include/c++/", "/emulator/overlay/hip/")
+_FOREIGN_PARTS = (
+    "/include/hip/",
+    "/lib/clang/",
+    "/lib/llvm",
+    "/include/c++/",
+    "/emulator/overlay/hip/",
+    "/emulator/stand_ins/",
+)
 _ROCM_FOLDER = re.compile(r"/rocm(-\d[^/]*)?/(include|lib|llvm|amdgcn)/")
 
 

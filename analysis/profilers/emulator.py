@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from hipscope.analysis.devices import find_device
-from hipscope.analysis.errors import CannotWrite, MissingTool, UsageError
+from hipscope.analysis.errors import CannotWrite, MissingTool, ProgramFailed, UsageError
 from hipscope.analysis.profilers.base import (
     KERNEL_TIME,
     Profiler,
@@ -26,9 +26,9 @@ from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
 from hipscope.emulator.devices import device_info, write_device_config
-from hipscope.emulator.layout import ProgramInfo, Selection, write_rocprofv3
+from hipscope.emulator.layout import ProgramInfo, Selection, computed_by_host, write_rocprofv3
 from hipscope.emulator.processes import join_processes
-from hipscope.emulator.raw import RawDispatch, read_dispatches, read_faults, read_loss
+from hipscope.emulator.raw import RawDispatch, read_dispatches, read_faults, read_library_calls, read_loss
 from hipscope.emulator.runner import EmulatorOptions, NativePartsMissing, emulator_environment
 
 RECORDED_DISPATCHES = "dispatches"
@@ -60,6 +60,14 @@ class EmulatorProfiler(Profiler):
         recorded = job.directory / RECORDED_DISPATCHES if job.capture_kernels is not None else None
         completed = run_emulated(job, raw, recorded)
         if next(read_dispatches(raw), None) is None and not read_faults(raw):
+            library_calls = read_library_calls(raw)
+            if library_calls and completed.returncode == 0:
+                raise ProgramFailed(
+                    f"the program launched no kernel of its own; {computed_by_host(library_calls)}",
+                    "hipscope profiles the kernels of a program, not those of libraries",
+                    output=shown(completed),
+                    exit_code_of_program=0,
+                )
             raise program_failed(completed, job.config.timeout_s, lambda: what_it_lacks(job, completed.text))
         job.run.say("writing the capture")
         write_rocprofv3(
@@ -142,6 +150,7 @@ def run_emulated(
         poison=job.poison[0] if job.poison else None,
         poison_inverted=bool(job.poison and job.poison[1]),
         keep_going=config.emulator.keep_going,
+        libraries=job.toolchain.emulated_libraries,
     )
     given = {**os.environ, **config.env, **job.built.env}
     try:

@@ -81,6 +81,7 @@ def emulate(job: Job, argv: Sequence[str], config: Config, interrupt: threading.
             threads=config.emulator.threads,
             time_budget_s=job.timeout_s,
             time_limit_s=KERNEL_TIME * job.timeout_s,
+            libraries=toolchain.emulated_libraries,
             profile_launches=max((_TIMED_LAUNCHES, *(job.iterations or ()))),
         )
         given = {**os.environ, **config.env}

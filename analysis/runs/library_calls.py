@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hipscope.analysis.errors import UsageError
+from hipscope.emulator.runner import NativePartsMissing, stand_in_libraries
 
 # The names that ROCm's libraries have in a program's list of needed libraries, without "lib" and the version.
 LIBRARIES = {
@@ -37,6 +38,8 @@ class NotEmulated:
 def not_emulated(program: Path) -> tuple[NotEmulated, ...]:
     """Libraries that `program` is linked to, and parts of HIP that it calls, which the emulator does not have.
 
+    A library without a version in its name is the one that stands in for ROCm's, where there is one.
+
     Raises `UsageError` when the file is no program. Libraries that are opened while the program runs are not seen.
     """
     from elftools.common.exceptions import ELFError
@@ -66,15 +69,23 @@ def not_emulated(program: Path) -> tuple[NotEmulated, ...]:
     except (ELFError, OSError, ValueError) as error:
         raise UsageError(f"{program}: not a program that can be read ({error})") from error
     found = []
+    stand_ins = _stand_ins()
     for name in needed:
         match = re.fullmatch(r"lib(.+?)\.so(\.[\d.]+)?", name)
-        if match and match[1] in LIBRARIES:
+        if match and match[1] in LIBRARIES and name not in stand_ins:
             found.append(NotEmulated(LIBRARIES[match[1]], name))
     for topic, pattern in FUNCTIONS.items():
         names = sorted(name for name in called if re.fullmatch(pattern, name))
         if names:
             found.append(NotEmulated(topic, names[0]))
     return tuple(found)
+
+
+def _stand_ins() -> frozenset[str]:
+    try:
+        return frozenset(path.name for path in stand_in_libraries().glob("lib*.so"))
+    except NativePartsMissing:
+        return frozenset()
 
 
 def sentence(program: Path, missing: tuple[NotEmulated, ...]) -> str:

@@ -377,7 +377,8 @@ def _reading(tree: BuildTree, file: Path) -> list[Path]:
 
 def _users(toolchain: Toolchain, files: Iterable[Path]) -> frozenset[Path]:
     """The files that belong neither to the system nor to the compiler."""
-    foreign = [*toolchain.include_dirs, *filter(None, [toolchain.rocm_path, toolchain.clang.parents[1]])]
+    others = (toolchain.rocm_path, toolchain.stand_ins, toolchain.clang.parents[1])
+    foreign = [*toolchain.include_dirs, *filter(None, others)]
     return frozenset(
         path
         for path in files
@@ -571,8 +572,8 @@ def _link(
         linked = run_process(
             [
                 toolchain.clang, *toolchain.hip_location_flags, host.directory / "host.o", draft / "bundle.s",
-                *_link_options(project), *toolchain.link_flags, "-Wno-unused-command-line-argument",
-                "-o", draft / "program",
+                *_link_options(project), *toolchain.link_flags, *toolchain.stand_in_flags,
+                "-Wno-unused-command-line-argument", "-o", draft / "program",
             ],
             timeout=timeout, env=private(draft, project.config.env), cancel=cancel,
         )  # fmt: skip

@@ -334,12 +334,13 @@ def _environment(project: Project, toolchain: Toolchain, slot: Path) -> dict[str
     env["CMAKE_EXPORT_COMPILE_COMMANDS"] = "ON"
     # Compilers that no wrapper stands for, such as g++ for host code, find our headers before the system's older ones.
     for variable in ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"):
-        if toolchain.include_dirs:
-            own = [str(path) for path in toolchain.include_dirs]
-            env[variable] = os.pathsep.join([*own, *filter(None, [env.get(variable)])])
+        if own := [*toolchain.include_dirs, *filter(None, [toolchain.calls.host_headers])]:
+            env[variable] = os.pathsep.join([*map(str, own), *filter(None, [env.get(variable)])])
     # Makefiles whose first target runs the program: what is linked with the emulator's library runs with it.
     if toolchain.rocm_path is None and toolchain.library_dirs:
-        env |= emulator_environment(EmulatorOptions(objdump=toolchain.objdump), env)
+        env |= emulator_environment(
+            EmulatorOptions(objdump=toolchain.objdump, libraries=toolchain.library_dirs), env
+        )
     # A real hipcc that is called by its full path at least keeps the source positions.
     env["HIPCC_COMPILE_FLAGS_APPEND"] = (
         f"{env.get('HIPCC_COMPILE_FLAGS_APPEND', '')} -gline-tables-only".strip()

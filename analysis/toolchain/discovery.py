@@ -21,7 +21,13 @@ from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.system.directories import check_temporary
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain.device_libraries import device_library_directory
-from hipscope.emulator.runner import NativePartsMissing, header_overlay, native_library_dir
+from hipscope.emulator.runner import (
+    NativePartsMissing,
+    header_overlay,
+    native_library_dir,
+    stand_in_headers,
+    stand_in_libraries,
+)
 
 MIN_CLANG = 19
 NEWEST_CLANG = 30
@@ -31,6 +37,7 @@ _SECONDS = 60.0
 _HIP_VERSION = Path("/usr/include/hip/hip_version.h")
 _COMPLETE_HEADERS = (6, 2)
 _LLVM_ROOT = Path("/usr/lib")
+_LIBRARY_GLOBS = ("usr/local/lib", "usr/lib/*-linux-gnu", "usr/lib64")
 _DEVICE_LIB_GLOBS = (
     "/usr/lib/*/amdgcn/bitcode",
     "/usr/lib/amdgcn/bitcode",
@@ -43,7 +50,10 @@ _DEVICE_LIB_GLOBS = (
 
 @dataclass(frozen=True)
 class Toolchain:
-    """One usable compiler with everything that belongs to it."""
+    """One usable compiler with everything that belongs to it.
+
+    `stand_ins` are headers that are looked for behind all others: of libraries of ROCm that are not installed.
+    """
 
     kind: ToolchainKind
     arch: str
@@ -56,6 +66,7 @@ class Toolchain:
     include_dirs: tuple[Path, ...]
     library_dirs: tuple[Path, ...]
     flags: tuple[str, ...]
+    stand_ins: Path | None = None
 
     @property
     def bin(self) -> Path:
@@ -81,6 +92,8 @@ class Toolchain:
         if self.device_lib_path is not None:
             flags.append(f"--rocm-device-lib-path={self.device_lib_path}")
         flags += [f"-isystem{path}" for path in self.include_dirs]
+        if self.stand_ins is not None:
+            flags.append(f"-idirafter{self.stand_ins}")
         return (*flags, *self.flags)
 
     @property
@@ -92,7 +105,13 @@ class Toolchain:
     def calls(self) -> CompilerCalls:
         """How a project's own build has to call this compiler."""
         return CompilerCalls(
-            self.clang, self.arch, self.hip_flags, self.link_flags, self.library_dirs, self.rocm_path
+            self.clang,
+            self.arch,
+            self.hip_flags,
+            self.link_flags,
+            self.library_dirs,
+            self.rocm_path,
+            self.stand_ins,
         )
 
     @property
@@ -102,8 +121,23 @@ class Toolchain:
 
     @property
     def link_flags(self) -> tuple[str, ...]:
-        """The flags that link a host program with the HIP runtime."""
-        return (*(f"-L{path}" for path in self.library_dirs), "-lamdhip64")
+        """The flags that link a host program with the HIP runtime. Installed libraries go before their stand-ins."""
+        runtime, *more = self.library_dirs or (None,)
+        installed = _installed_libraries() if more else ()
+        return (*(f"-L{path}" for path in (runtime, *installed, *more) if path is not None), "-lamdhip64")
+
+    @property
+    def stand_in_flags(self) -> tuple[str, ...]:
+        """Links those libraries with a stand-in that a program calls, for sources that no build file says it of."""
+        if self.rocm_path is not None or len(self.library_dirs) < 2:
+            return ()
+        names = sorted(path.stem.removeprefix("lib") for path in self.library_dirs[1].glob("lib*.so"))
+        return ("-Wl,--push-state,--as-needed", *(f"-l{name}" for name in names), "-Wl,--pop-state")
+
+    @property
+    def emulated_libraries(self) -> tuple[Path, ...]:
+        """The directories of libraries that programs run with on the emulator; none with ROCm, which has its own."""
+        return self.library_dirs if self.rocm_path is None else ()
 
 
 def find_toolchain(config: Config, env: Mapping[str, str] = os.environ) -> Toolchain:
@@ -296,6 +330,7 @@ def _complete(
         include_dirs=tuple(Path(path) for path in config.toolchain.include) or _overlay(rocm),
         library_dirs=(rocm / "lib",) if rocm is not None else _emulator_libraries(),
         flags=(),
+        stand_ins=stand_in_headers() if rocm is None else None,
     )
 
 
@@ -310,9 +345,16 @@ def _overlay(rocm: Path | None) -> tuple[Path, ...]:
 def _emulator_libraries() -> tuple[Path, ...]:
     """The emulator's libamdhip64 has every function that the headers declare; a distribution's may lack some."""
     try:
-        return (native_library_dir(),)
+        return (native_library_dir(), stand_in_libraries())
     except NativePartsMissing:
         return ()
+
+
+def _installed_libraries() -> tuple[Path, ...]:
+    """The system's directories that have a library of ROCm for which there is a stand-in."""
+    stand_ins = {path.name for path in stand_in_libraries().glob("lib*.so")}
+    folders = [folder for pattern in _LIBRARY_GLOBS for folder in Path("/").glob(pattern)]
+    return tuple(folder for folder in folders if any((folder / name).exists() for name in stand_ins))
 
 
 def _tool(directory: Path, name: str) -> Path | None:

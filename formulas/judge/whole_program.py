@@ -504,7 +504,9 @@ def failed_tests(project: Project, session: ProfileSession, command: str, run: R
     """Run the project's own tests confined, in a copy of the project with the run's texts; why they fail, or None."""
     root = session.built.tree
     cache = cache_directory() / "disassembly"
-    options = EmulatorOptions(objdump=session.toolchain.objdump, cache=cache)
+    options = EmulatorOptions(
+        objdump=session.toolchain.objdump, cache=cache, libraries=session.toolchain.emulated_libraries
+    )
     given = {**os.environ, **project.config.env, **session.built.env}
     variables = {**emulator_environment(options, given), "HIPSCOPE_PROGRAM": session.built.argv[0]}
     with private_copy(root) as shown:

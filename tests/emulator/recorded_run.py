@@ -102,6 +102,7 @@ def runs_in(tmp_path: Path) -> Run:
             cache=tmp_path / "cache",
             threads=threads,
             capture=folder / "capture" if capture else None,
+            libraries=toolchain.emulated_libraries,
         )
         done = subprocess.run(
             built.argv,

@@ -127,6 +127,7 @@ Runtime::Runtime() : settings(Settings::from_environment()), sampling_(settings.
         output_ = std::make_unique<RawOutput>(settings.out, device, executable_path());
         std::atexit([] {
             const std::lock_guard lock(get().mutex);
+            get().library_calls_.write(*get().output_);
             if (!get().output_->opened()) return;
             get().output_->flush();
             get().write_reports();
@@ -487,6 +488,10 @@ void Runtime::disappears(std::uint64_t address) {
 void Runtime::touched(const void* address, std::size_t bytes, bool written) {
     const auto start = reinterpret_cast<std::uint64_t>(address);
     if (bytes > 0 && memory.find(start) != nullptr) engine_->touched(start, bytes, written);
+}
+
+void Runtime::library_called(const std::string& name) {
+    if (output_) library_calls_.called(name, *output_);
 }
 
 void Runtime::say_unsupported(const char* name) {

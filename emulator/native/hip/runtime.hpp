@@ -22,6 +22,7 @@
 #include "hip/abi.hpp"
 #include "hip/graph.hpp"
 #include "hip/ipc.hpp"
+#include "hip/library_calls.hpp"
 #include "hip/memory_pool.hpp"
 #include "hip/parked.hpp"
 #include "hip/sampling.hpp"
@@ -178,6 +179,8 @@ public:
     /// End a block, wherever it came from. False when none starts at `address`.
     bool release(std::uint64_t address);
     void say_unsupported(const char* name);
+    /// A stand-in for a library has computed a call of this function.
+    void library_called(const std::string& name);
 
 private:
     Runtime();
@@ -195,6 +198,7 @@ private:
     std::unique_ptr<LaunchArea> area_;
     std::unique_ptr<RawOutput> output_;
     std::set<std::string> odd_results_;  // kinds
+    LibraryCalls library_calls_;
     std::unique_ptr<Capture> capture_;
     std::unique_ptr<Effects> effects_;
     Sampling sampling_;

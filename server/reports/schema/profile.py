@@ -421,6 +421,7 @@ class Report:
     `captures` are the files that an opened capture was read from, or not, `parts` its runs, processes and GPUs where
     there are several, `notes` what was decided on the way, `copies` its files that hold a source as it was profiled.
     `defects` are what is wrong with the kernels: seen in their text, or of their lanes in this run.
+    `library_calls` are calls of libraries that the host computed, by function: they have no time.
     `time`: where the time of the run went; None for a modelled profile, and where launches have no times of their own.
     """
 
@@ -446,6 +447,7 @@ class Report:
     copies: Mapping[str, str]
     defects: tuple[CompileNote, ...]
     time: Timeline | None
+    library_calls: Mapping[str, int]
 
     def kernel(self, name: str) -> Kernel | None:
         """The kernel of that demangled or mangled name."""

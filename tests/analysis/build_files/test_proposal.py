@@ -522,10 +522,10 @@ def test_a_source_without_gpu_code_is_no_program_to_take(tmp_path: Path) -> None
 def test_what_cmake_lacks_with_its_choice_for_amd_is_the_reason(tmp_path: Path, toolchain: Toolchain) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.21)\nproject(wave CXX)\noption(WITH_ROCM OFF)\n"
-        'if(NOT WITH_ROCM)\n  message(FATAL_ERROR "no backend is chosen")\nendif()\nfind_package(rocblas REQUIRED)\n'
+        'if(NOT WITH_ROCM)\n  message(FATAL_ERROR "no backend is chosen")\nendif()\nfind_package(rocsparse REQUIRED)\n'
     )
     said = propose_builds(tmp_path, toolchain.calls)
-    assert "that is rocBLAS: install ROCm's rocblas-dev" in said.refused[0]
+    assert "that is rocSPARSE: install ROCm's rocsparse-dev" in said.refused[0]
 
 
 def test_the_script_that_writes_what_a_makefile_lacks_is_named(tmp_path: Path) -> None:

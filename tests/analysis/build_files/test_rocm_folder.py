@@ -153,3 +153,58 @@ def test_hipcc_takes_a_source_of_c_for_c(tmp_path: Path, toolchain: Toolchain) -
     settings = Config(build="hipcc -nogpuinc main.cpp part.c -o app", run="./app")
     tree = build_program(command_project(tmp_path, settings, None), toolchain)
     assert (tree.directory / "app").exists()
+
+
+LIBRARY_MAIN = "#include <{header}>\nint main() {{ return 0; }}\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "target", "header"),
+    [
+        ("hipblas", "roc::hipblas", "hipblas/hipblas.h"),
+        ("rocblas", "roc::rocblas", "rocblas/rocblas.h"),
+        (
+            "rocprofiler-sdk-roctx",
+            "rocprofiler-sdk-roctx::rocprofiler-sdk-roctx",
+            "rocprofiler-sdk-roctx/roctx.h",
+        ),
+    ],
+)
+def test_packages_of_libraries_with_a_stand_in_configure_and_link(
+    tmp_path: Path, toolchain: Toolchain, package: str, target: str, header: str
+) -> None:
+    """By a compiler of the system that knows nothing of HIP: the package brings headers and definitions."""
+    if toolchain.calls.rocm is not None:
+        pytest.skip("there is a ROCm")
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"{BEGIN}project(app CXX)\nfind_package({package} REQUIRED)\nadd_executable(app main.cpp)\n"
+        f"target_link_libraries(app {target})\n"
+    )
+    (tmp_path / "main.cpp").write_text(LIBRARY_MAIN.format(header=header))
+    settings = Config(
+        build="cmake -S . -B build -DCMAKE_CXX_COMPILER=g++ && cmake --build build", run="build/app"
+    )
+    tree = build_program(command_project(tmp_path, settings, None), toolchain)
+    assert (tree.directory / "build/app").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hipcc main.cpp -o app -lhipblas -lrocblas -lroctx64",
+        "hipcc -I$ROCM_PATH/rocblas/include main.cpp -o app -L$ROCM_PATH/hipblas/lib -lhipblas -lrocblas -lroctx64",
+        "g++ -D__HIP_PLATFORM_AMD__ -I$HIP_PATH/include main.cpp -o app -L$HIP_PATH/lib -lhipblas -lrocblas -lroctx64",
+    ],
+)
+def test_command_lines_find_the_headers_and_libraries(
+    tmp_path: Path, toolchain: Toolchain, command: str
+) -> None:
+    if toolchain.calls.rocm is not None:
+        pytest.skip("there is a ROCm")
+    (tmp_path / "main.cpp").write_text(
+        "#include <hipblas/hipblas.h>\n#include <hipblas.h>\n#include <rocblas.h>\n#include <roctracer/roctx.h>\n"
+        'int main() { hipblasHandle_t a; rocblas_handle b; roctxMark("begin");\n'
+        "  return hipblasCreate(&a) + rocblas_create_handle(&b); }\n"
+    )
+    tree = build_program(command_project(tmp_path, Config(build=command, run="./app"), None), toolchain)
+    assert (tree.directory / "app").exists()
