@@ -273,6 +273,11 @@ class Kernel(_Record):
         default_factory=dict,
         description="of measured counters, what each covers; empty: all profiled launches",
     )
+    counter_instances: dict[str, tuple[float, ...]] = Field(
+        default_factory=dict,
+        description="of counters that the capture has apart by instance of the hardware (an XCD, a shader engine, a "
+        "channel), the part of each: the sum of these is the counter",
+    )
     instructions: tuple[Instruction, ...] = ()
     partial: str | None = Field(None, description="why the record does not cover all dispatches, if so")
     sampled: bool = Field(False, description="latency and stall count samples, not cycles")

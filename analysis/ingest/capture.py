@@ -7,6 +7,7 @@ in the Profile too; whatever was not read has its line in `captures`.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -254,7 +255,7 @@ class _Names:
 
     def renamed_pass(self, columns: Any) -> Any:
         """A pass under one spelling of each kernel's name."""
-        return type(columns)(self.renamed(columns.launches), columns.launch, columns.name, columns.value)
+        return dataclasses.replace(columns, launches=self.renamed(columns.launches))
 
     def _one(self, names: Texts) -> Texts:
         spelled = [self._spelled.get(n) or self._shortened(n) for n in names.names]
@@ -354,6 +355,7 @@ class _Builder:
             resources=self._resources(rows, self.metadata.get(mangled), dispatches),
             counters=counters.values,
             counted=counters.counted if self.measured else {},
+            counter_instances=counters.instances,
             instructions=instructions,
             partial="; ".join([*([gaps] if gaps else []), *untraced]) or None,
             sampled=sampled,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hipscope.analysis.ingest.formats.columns import Floats, Integers
+from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, grouped
 from hipscope.analysis.ingest.formats.counter_kinds import CYCLES, TIME, is_of_cycles, kind_of, weight_of
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, joined_launches
 from hipscope.analysis.profile import Counted
@@ -28,6 +28,7 @@ class KernelCounters:
 
     values: dict[str, float] = field(default_factory=dict)
     counted: dict[str, Counted] = field(default_factory=dict)
+    instances: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,10 @@ def join_counters(
     lost: list[str] = []
     start, end, timed = launches.start, launches.end, launches.timed
     durations = np.where(timed, end - start, 0).astype(np.float64)
+    matches: list[Integers] = []
     for number, columns in enumerate(passes):
         match = matching_rows(launches, columns.launches)
+        matches.append(match)
         missing = int((match < 0).sum())
         if missing:
             lost.append(f"counters of {missing} launches of pass {number + 1} are of none that the trace has")
@@ -79,7 +82,8 @@ def join_counters(
         kept = np.flatnonzero(covered[part.rows])
         if len(kept):
             same = JoinedPass(part.number, part.rows[kept], part.names, part.codes[kept], part.values[kept])
-            _add(kernels, launches, durations, same, expressions)
+            new = _add(kernels, launches, durations, same, expressions)
+            _add_instances(kernels, launches, covered, matches[part.number], passes[part.number], new)
     lost += _other_cycles(launches, joined)
     return Joined(kernels, joined, covered, tuple(lost))
 
@@ -215,7 +219,8 @@ def _add(
     durations: Floats,
     part: JoinedPass,
     expressions: Mapping[str, str],
-) -> None:
+) -> set[tuple[str, str]]:
+    """Add the counters of a pass, and say which, by kernel: those that an earlier pass has are left out."""
     kernel = launches.kernel.codes[part.rows]
     width = len(part.names)
     groups, inverse = np.unique(kernel * width + part.codes, return_inverse=True)
@@ -223,6 +228,7 @@ def _add(
     counts = np.bincount(inverse)
     times = np.bincount(inverse, weights=durations[part.rows])
     ratios: list[tuple[int, str, KernelCounters]] = []
+    added: set[tuple[str, str]] = set()
     for place, group in enumerate(groups.tolist()):
         code, column = divmod(group, width)
         into = kernels.setdefault(launches.kernel.names[code], KernelCounters())
@@ -232,6 +238,7 @@ def _add(
         kind = kind_of(name, expressions.get(name, ""))
         time_ns = float(times[place]) or None
         into.counted[name] = Counted(int(counts[place]), time_ns, kind, part.number)
+        added.add((launches.kernel.names[code], name))
         if kind == "ratio":
             ratios.append((place, name, into))
         else:
@@ -240,6 +247,45 @@ def _add(
         mean = _mean(name, inverse == place, part, durations)
         if mean is not None:
             into.values[name] = mean
+    return added
+
+
+def _add_instances(
+    kernels: Mapping[str, KernelCounters],
+    launches: LaunchColumns,
+    covered: NDArray[np.bool_],
+    match: Integers,
+    columns: CounterColumns,
+    new: set[tuple[str, str]],
+) -> None:
+    """The parts of the counters that this pass gave to each kernel, by instance of the hardware."""
+    if columns.instance is None:
+        return
+    row = match[columns.launch]
+    kept = np.flatnonzero((row >= 0) & (columns.instance != MISSING))
+    kept = kept[covered[row[kept]]]
+    if not len(kept):
+        return
+    (kernel, name, instance), group = grouped(
+        [launches.kernel.codes[row[kept]], columns.name.codes[kept], columns.instance[kept]]
+    )
+    sums = np.bincount(group, weights=columns.value[kept], minlength=len(kernel)).tolist()
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for code, column, number, value in zip(kernel, name, instance, sums, strict=True):
+        key = launches.kernel.names[code], columns.name.names[column]
+        found.setdefault(key, {})[number] = value
+    for (whose, counter), parts in found.items():
+        into = kernels.get(whose)
+        # A part that is not there is no zero: then instances are not what is numbered.
+        if (
+            into is None
+            or (whose, counter) not in new
+            or sorted(parts) != list(range(len(parts)))
+            or len(parts) < 2
+        ):
+            continue
+        if into.counted[counter].kind != "ratio":
+            into.instances[counter] = tuple(parts[n] for n in range(len(parts)))
 
 
 def _mean(name: str, chosen: NDArray[np.bool_], part: JoinedPass, durations: Floats) -> float | None:

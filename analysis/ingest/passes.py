@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hipscope.analysis.ingest.formats.columns import concatenated_texts
+from hipscope.analysis.ingest.formats.columns import absent, concatenated_texts
 from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, joined_launches
 
@@ -75,11 +75,13 @@ def _span(launches: LaunchColumns) -> tuple[int, int]:
 
 
 def _merged(a: CounterColumns, b: CounterColumns) -> CounterColumns:
+    instances = [p.instance if p.instance is not None else absent(len(p.value)) for p in (a, b)]
     return CounterColumns(
         joined_launches([a.launches, b.launches]),
         np.concatenate([a.launch, b.launch + len(a.launches)]),
         concatenated_texts([a.name, b.name]),
         np.concatenate([a.value, b.value]),
+        np.concatenate(instances),
     )
 
 

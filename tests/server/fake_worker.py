@@ -364,6 +364,7 @@ def kernel(file: str, name: str, number: int, lines: list[str]) -> Object:
         "time_ns_low": None,
         "time_ns_high": None,
         "busy": {},
+        "counter_instances": {},
         "share": None,
         "dispatches": 2,
         "profiled": 2,

@@ -104,13 +104,15 @@ def joined_launches(parts: Sequence[LaunchColumns]) -> LaunchColumns:
 class CounterColumns:
     """Counters of one pass, that is of one run: a row for each value. `launch` is a row of `launches`.
 
-    Values of one counter and launch are those of instances of the hardware, and are added up.
+    Values of one counter and launch are those of instances of the hardware (an XCD, a shader engine, a channel), and
+    are added up. `instance` numbers them, where the capture has them apart; of a value that is of none it is MISSING.
     """
 
     launches: LaunchColumns
     launch: Integers
     name: Texts
     value: Floats
+    instance: Integers | None = None
 
 
 @dataclass

@@ -153,7 +153,7 @@ class _Process:
             names[_handle(counter.get("id"))] = name
             if counter.get("expression"):
                 found.kinds[name] = str(counter["expression"])
-        heads, rows, labels, values = [], [], [], []
+        heads, rows, labels, values, instances = [], [], [], [], []
         for record in records:
             dispatch = _object(record.get("dispatch_data"))
             heads.append(
@@ -163,9 +163,13 @@ class _Process:
                     "stream_id": record.get("stream_id"),
                 }
             )
+            seen: dict[str, int] = {}
             for value in _objects(record.get("records")):
                 rows.append(len(heads) - 1)
-                labels.append(names.get(_handle(value.get("counter_id")), ""))
+                label = names.get(_handle(value.get("counter_id")), "")
+                labels.append(label)
+                instances.append(seen.get(label, 0))
+                seen[label] = seen.get(label, 0) + 1
                 values.append(value.get("value"))
         amounts = numbers(values)
         kept = np.flatnonzero(np.isfinite(amounts) & np.array([bool(label) for label in labels], dtype=bool))
@@ -178,6 +182,7 @@ class _Process:
             np.array(rows, dtype=np.int64)[kept],
             texts(labels).take(kept),
             amounts[kept],
+            np.array(instances, dtype=np.int64)[kept],
         )
 
     def _samples(

@@ -112,6 +112,7 @@ def read_wide_counters(path: Path) -> Recorded:
     launches = _launches(table)
     level = path.stem if _LEVEL_FILES.match(path.stem) else None
     parts: list[tuple[str, Floats]] = []
+    numbered: list[int] = []
     for name in table.columns:
         if name in _NO_COUNTERS:
             continue
@@ -129,7 +130,9 @@ def read_wide_counters(path: Path) -> Recorded:
             label = f"{level}_ACCUM"
         if label == CYCLES and level is not None:  # those of the pass that summed the level
             parts.append((f"{level}_CYCLES", value))
+            numbered.append(MISSING)
         parts.append((label, value))
+        numbered.append(int(instance[2]) if instance else MISSING)
     notes = list(table.damage)
     if not parts:  # time stamps, or a list of launches: what stands in where there is nothing better
         return Recorded(statistics=[launches], notes=notes)
@@ -145,6 +148,7 @@ def read_wide_counters(path: Path) -> Recorded:
         np.concatenate(rows),
         Texts(names.codes[np.concatenate(columns)], names.names),
         np.concatenate(values),
+        np.array(numbered, dtype=np.int64)[np.concatenate(columns)],
     )
     return Recorded(counters=[counters], notes=notes)
 

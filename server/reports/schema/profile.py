@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
@@ -281,7 +281,8 @@ class Kernel:
     definition's. `time_ns` is the sum over all `dispatches`.
     `profiled`: of the dispatches; the others have their mean time. `sampled`: its lines count samples
     instead of cycles. `time_ns_low` and `time_ns_high`: what a modelled time may be; None for a measured one.
-    `busy`: by unit, the part of the time for which it would be busy at its highest rate; empty for a measured one."""
+    `busy`: by unit, the part of the time for which it would be busy at its highest rate; empty for a measured one.
+    `counter_instances`: the parts of counters that a capture has apart by XCD, shader engine or channel."""
 
     name: str
     mangled: str
@@ -304,6 +305,7 @@ class Kernel:
     time_ns_low: float | None
     time_ns_high: float | None
     busy: Mapping[str, float]
+    counter_instances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def base_name(self) -> str:

@@ -82,6 +82,7 @@ def test_results_json_gives_launches_counters_samples_and_calls(tmp_path: Path) 
     assert [(d.id, d.time_ns, d.dynamic_lds) for d in kernel.dispatches] == [(1, 401, 0), (2, 402, 1024)]
     assert kernel.resources.lds_bytes == 2048
     assert kernel.counters == {"SQ_WAVES": 2 * 100 + 2 * 101}
+    assert kernel.counter_instances == {"SQ_WAVES": (201.0, 201.0)}
     assert profile.device.name == "mi300x"
     (barrier,) = kernel.instructions
     assert (barrier.code_object, barrier.address) == (3, 0x1F00)
@@ -206,6 +207,8 @@ def test_wide_counters_are_those_that_pandas_reads(tmp_path: Path) -> None:
     table = pandas.read_csv(tmp_path / "pmc_perf.csv")
     hits = table["TCC_HIT[0]"].sum() + table["TCC_HIT[1]"].sum()
     assert kernel.counters == {"SQ_WAVES": table["SQ_WAVES"].sum(), "TCC_HIT_sum": hits}
+    channels = tuple(table[f"TCC_HIT[{n}]"].sum() for n in (0, 1))
+    assert kernel.counter_instances == {"TCC_HIT_sum": channels}
     assert kernel.time_ns == (table["End_Timestamp"] - table["Start_Timestamp"]).sum()
     assert (profile.device.name, profile.device.xcds) == ("mi300x", 8)
     assert profile.device.ceilings["hbm"].per_s == 4100e9

@@ -9,11 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis.ingest.capture_files import results_json
 from tests.server.command_line import Cli
 from tests.server.features.commands.test_open_profile import write_capture
 
 DATA = Path(__file__).parents[2] / "data" / "captures"
 ADD = "addition_kernel"
+
+
+def test_the_report_has_the_parts_of_counters_by_instance(cli: Cli, tmp_path: Path) -> None:
+    results_json(tmp_path / "1_results.json")
+    (kernel,) = json.loads(cli("show", str(tmp_path), "--format", "json").stdout)["kernels"]
+    assert kernel["counters"] == {"SQ_WAVES": 402.0}
+    assert kernel["counter_instances"] == {"SQ_WAVES": [201.0, 201.0]}
 
 
 def test_a_capture_is_shown_and_its_report_is_shown_again(cli: Cli) -> None:
