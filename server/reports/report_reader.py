@@ -41,12 +41,20 @@ _DEVICE_SINCE: Mapping[str, Any] = {
     "ceilings": {},
 }
 _OCCUPANCY_SINCE: Mapping[str, Any] = {"next_step": None}
+_KERNEL_SINCE: Mapping[str, Any] = {"counter_instances": {}}
 _MEMORY_SINCE: Mapping[str, Any] = {"memory_kinds": {}}
 _ROOFLINE_SINCE: Mapping[str, Any] = {"ceilings": [], "nearest": None, "near": [], "why": ""}
 _PROGRAM_SINCE: Mapping[str, Any] = {"build_note": None, "build_settings": None}
 _TIME_SINCE: Mapping[str, Any] = {"limit": "unknown", "near": [], "why": ""}
 ADDED: frozenset[str] = frozenset().union(
-    _SINCE_FIRST, _DEVICE_SINCE, _OCCUPANCY_SINCE, _MEMORY_SINCE, _ROOFLINE_SINCE, _PROGRAM_SINCE, _TIME_SINCE
+    _SINCE_FIRST,
+    _DEVICE_SINCE,
+    _KERNEL_SINCE,
+    _OCCUPANCY_SINCE,
+    _MEMORY_SINCE,
+    _ROOFLINE_SINCE,
+    _PROGRAM_SINCE,
+    _TIME_SINCE,
 )
 """Keys that came while a version was being written: files that were saved before them are read, too."""
 ADDED_TO_OPTIMIZE = frozenset({"program_speedup"})
@@ -105,7 +113,7 @@ def upgraded(data: object) -> object:
 def _kernel(kernel: object) -> object:
     if not isinstance(kernel, dict):
         return kernel
-    changed = dict(kernel)
+    changed = {**_KERNEL_SINCE, **kernel}
     if "occupancy" in kernel:
         changed["occupancy"] = _with(kernel["occupancy"], _OCCUPANCY_SINCE)
     if "roofline" in kernel:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
@@ -305,7 +305,7 @@ class Kernel:
     time_ns_low: float | None
     time_ns_high: float | None
     busy: Mapping[str, float]
-    counter_instances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    counter_instances: Mapping[str, tuple[float, ...]]
 
     @property
     def base_name(self) -> str:
