@@ -25,7 +25,7 @@ LIBRARIES = (
     AbsentLibrary("libnuma", r"numa(?:\.h)?", "libnuma-dev"),
     AbsentLibrary("Boost", r"boost/.*|Boost", "libboost-all-dev"),
     AbsentLibrary("Eigen", r"Eigen/.*|Eigen3", "libeigen3-dev"),
-    AbsentLibrary("HDF5", r"hdf5\.h|HDF5", "libhdf5-dev"),
+    AbsentLibrary("HDF5", r"hdf5\.h|H5\w*\.h|HDF5", "libhdf5-dev"),
     AbsentLibrary("FFTW", r"fftw3\.h|FFTW3?", "libfftw3-dev"),
     AbsentLibrary("OpenCV", r"opencv2?/.*|OpenCV", "libopencv-dev"),
     AbsentLibrary("ROCm's CMake modules", r"ROCM|ROCmCMakeBuildTools", "rocm-cmake"),
@@ -81,7 +81,7 @@ _ABSENT = (
     re.compile(r"'(?P<name>[\w./+-]+)' file not found"),
     re.compile(r'provided by "(?P<name>\w+)"'),
     re.compile(r"Could NOT find (?P<name>\w+)"),
-    re.compile(r"fatal error: (?P<name>[\w./+-]+): No such file"),
+    re.compile(r"error: (?P<name>[\w./+-]+): No such file"),
     re.compile(r"(?P<name>hipify-\w+): (?:(?:command )?not found|No such file)"),
     re.compile(r"(?:cannot find|unable to find library) -l(?P<name>[\w-]+)"),
 )

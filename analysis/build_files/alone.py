@@ -16,6 +16,7 @@ from hipscope.analysis.build_files.commands import Command, commands_of
 from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
     PROGRAM_SUFFIXES,
+    for_cuda,
     has_main,
     uses_hip,
 )
@@ -66,12 +67,22 @@ def sources_alone(directory: Path, source: Path | None = None) -> list[SourcesAl
     texts = SourceTexts()
     files = list(_below(directory, _DEEPEST))
     programs = [p for p in files if p.suffix in PROGRAM_SUFFIXES and has_main(texts.text(p) or "")]
-    of_folders = [[p for p in programs if p.parent == directory / folder] for folder in _FOLDERS]
-    wanted = (
-        next(filter(None, of_folders), programs) if source is None else [p for p in programs if p == source]
-    )
     known = _Files(directory, files, frozenset(programs), texts)
-    return [one for one, hip in map(known.of, wanted) if hip]
+    if source is not None:
+        return [one for one, hip in map(known.of, [p for p in programs if p == source]) if hip]
+    for folder in _FOLDERS:
+        near = [p for p in programs if p.parent == directory / folder]
+        if found := [one for one, hip in map(known.of, near) if hip]:
+            return found
+    return [one for one, hip in map(known.of, programs) if hip]
+
+
+def reaches_hip(directory: Path, source: Path) -> bool:
+    """Whether a source, a header that it includes, or a source beside it without `main` has GPU code or calls HIP."""
+    texts = SourceTexts()
+    files = list(_below(directory, _DEEPEST))
+    programs = frozenset(p for p in files if p.suffix in PROGRAM_SUFFIXES and has_main(texts.text(p) or ""))
+    return _Files(directory, files, programs, texts).of(source)[1]
 
 
 def is_near(source: str) -> bool:
@@ -104,7 +115,7 @@ class _Files:
         sources = [program, *beside]
         searched: list[Path] = []
         seen: set[Path] = set()
-        hip = False
+        hip = cuda = False
         waiting = list(sources)
         while waiting and len(seen) < _MOST_FILES:
             path = waiting.pop(0)
@@ -112,7 +123,7 @@ class _Files:
                 continue
             seen.add(path)
             text = self.texts.text(path) or ""
-            hip = hip or uses_hip(text)
+            hip, cuda = hip or uses_hip(text), cuda or for_cuda(text)
             for name in _INCLUDED.findall(text):
                 header = self._header(path, name)
                 if header is None:
@@ -126,7 +137,8 @@ class _Files:
                 waiting += named
         sources = [p for p in sources if not self._is_included(p, seen)]
         relative = tuple(os.path.relpath(p, self.directory) for p in sources)
-        return SourcesAlone(relative, tuple(os.path.relpath(p, self.directory) for p in searched)), hip
+        searched_from = tuple(os.path.relpath(p, self.directory) for p in searched)
+        return SourcesAlone(relative, searched_from), hip and not cuda
 
     def _may_be_linked(self, path: Path) -> bool:
         return path.suffix in PROGRAM_SUFFIXES and path not in self.programs

@@ -149,10 +149,16 @@ def made_programs(directory: Path, arch: str = "gfx942") -> Made:
     best = sorted(found, key=lambda one: (not one.for_gpus, bool(one.lacks)))
     return Made(
         tuple(best),
-        None if best else refused[0] if refused else f"no command of {asked[0].name} links a program",
+        None if best else refused[0] if refused else _no_program(asked),
         frozenset(path for makefile in asked for path in _makefile_list(makefile.database, directory)),
         tuple(dict.fromkeys(flag for makefile in asked for flag in _compile_flags(makefile.database))),
     )
+
+
+def _no_program(asked: Sequence[_Makefile]) -> str:
+    names = " or ".join(makefile.name for makefile in asked)
+    module = any(re.search(r"\bpip3? install\b|\bsetup\w*\.py\b", makefile.text) for makefile in asked)
+    return f"no command of {names} links a program{'; it installs a module of Python' if module else ''}"
 
 
 class _Makefile:
@@ -161,9 +167,9 @@ class _Makefile:
     def __init__(self, directory: Path, name: str, arch: str) -> None:
         self._directory, self.name, self._arch = directory, name, arch
         self._absent = absent_roots([directory])
-        self._text = "\n".join(_texts(directory / name))
-        needed = ("".join(names) for names in _NEEDED.findall(self._text))
-        self._variables = _by_name(self._text) | {name: arch for name in needed if _OF_GPU.search(name)}
+        self.text = "\n".join(_texts(directory / name))
+        needed = ("".join(names) for names in _NEEDED.findall(self.text))
+        self._variables = _by_name(self.text) | {name: arch for name in needed if _OF_GPU.search(name)}
         self._until = time.monotonic() + _SECONDS
 
     @functools.cached_property
@@ -187,9 +193,9 @@ class _Makefile:
     def _choices(self) -> Iterator[dict[str, str]]:
         """What to set for AMD's GPUs: what is said or left open, then compilers that lack or take no such flags."""
         for said in said_variables(self._directory):
-            if all(re.search(rf"\b{name}\b", self._text) for name in said):
+            if all(re.search(rf"\b{name}\b", self.text) for name in said):
                 yield said
-        yield from _choices(self._text, self.database, _uses_mpi(self._directory))
+        yield from _choices(self.text, self.database, _uses_mpi(self._directory))
         commands = self._dry_run(self._variables, None).commands
         goals = [goal for goal in _goals(self.database) if not _NO_BUILD.match(goal)][:_MOST_GOALS]
         if not any(c.product for c in commands):
@@ -198,7 +204,7 @@ class _Makefile:
         named = {
             name: "hipcc"
             for name, value in _ASSIGNED.findall(self.database)
-            if value in wrong and re.search(rf"\$[({{]{name}[)}}]", self._text)
+            if value in wrong and re.search(rf"\$[({{]{name}[)}}]", self.text)
         }
         if named:
             yield named
@@ -285,7 +291,7 @@ class _Makefile:
         }
         found = set()
         for place in {c.output.parent for c in needed if c.output is not None}:
-            named = re.search(rf"\bmkdir\b[^\n]*\b{re.escape(place.name)}\b", self._text) is not None
+            named = re.search(rf"\bmkdir\b[^\n]*\b{re.escape(place.name)}\b", self.text) is not None
             inside = place.is_relative_to(self._directory)
             if inside and not (named or place.exists() or any(one.is_relative_to(place) for one in made)):
                 found.add(os.path.relpath(place, self._directory))

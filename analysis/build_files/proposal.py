@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hipscope.analysis.build_files.alone import is_near, scripts, sources_alone
+from hipscope.analysis.build_files.alone import is_near, reaches_hip, scripts, sources_alone
 from hipscope.analysis.build_files.cmake import CMAKE_FILE, begins_project, configured_programs
 from hipscope.analysis.build_files.commands import Command
 from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
@@ -27,6 +27,7 @@ from hipscope.analysis.build_files.rocm_folder import CompilerCalls
 from hipscope.analysis.build_files.source_files import (
     HEADER_SUFFIXES,
     PROGRAM_SUFFIXES,
+    has_main,
     uses_cuda,
     uses_hip,
 )
@@ -44,6 +45,7 @@ class BuildProposal:
 
     `program` is what it builds. `source_dirs` are what the build reads outside of the directory, relative to it.
     `notes` are sentences about what could not be told. `objects`: how many object files make compiles for it.
+    `for_hosts`: none of its sources has GPU code or calls HIP.
     """
 
     origin: str
@@ -53,6 +55,7 @@ class BuildProposal:
     source_dirs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     objects: int = 0
+    for_hosts: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -113,6 +116,8 @@ def propose_builds(
         )
         if reason is not None:
             refused.append(f"cmake refuses the {CMAKE_FILE}: {reason}")
+    hosts = [one for one in found if one.for_hosts]
+    found = [one for one in found if not one.for_hosts]
     for script in [] if found else scripts(directory):
         outside = read_outside(directory, script.commands)
         run = _started(directory, script.program)
@@ -129,7 +134,7 @@ def propose_builds(
     if not found and source is None and below and not any(is_near(one.origin) for one in alone):
         found += _of_folders(directory, calls, refused, cancel)
         alone = [] if found else alone
-    found += alone
+    found += [*alone, *hosts]
     if below and (absent := _absent_submodules(directory)):
         refused.append(
             f"{', '.join(absent)}: not checked out; `git submodule update --init --recursive` does that"
@@ -194,10 +199,30 @@ def _of_cmake(
     outside = tuple(above) or read_outside(directory, [], read)
     wanted = [one for one in programs if source is None or source in one.sources]
     found = [
-        (BuildProposal(CMAKE_FILE, one.build(), one.run(directory), one.target, outside), one.for_gpus)
+        (
+            BuildProposal(
+                CMAKE_FILE,
+                one.build(),
+                one.run(directory),
+                one.target,
+                outside,
+                for_hosts=not one.for_gpus and _for_hosts(directory, one.sources),
+            ),
+            one.for_gpus,
+        )
         for one in wanted
     ]
     return found, reason
+
+
+def _for_hosts(directory: Path, sources: Iterable[Path]) -> bool:
+    """Whether a program is known to have no GPU code, while another one here has some."""
+    known = frozenset(sources)
+    if not known or any(reaches_hip(directory, path) for path in known):
+        return False
+    texts = SourceTexts()
+    others = (texts.text(path) or "" for path in _files(directory) if path not in known)
+    return any(uses_hip(text) and has_main(text) for text in others)
 
 
 def _of_folders(
@@ -314,6 +339,7 @@ def _of_make(
                 outside,
                 _notes(commands, one.variables),
                 sum(c.compiler and "-c" in c.words for c in one.commands),
+                _for_hosts(directory, one.sources),
             )
         )
     return found

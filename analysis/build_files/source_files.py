@@ -33,6 +33,15 @@ def uses_cuda(text: str) -> bool:
     return re.search(r"\bcuda_runtime|\bcuda[A-Z]\w+\s*\(", text) is not None and "hip" not in text
 
 
+def for_cuda(text: str) -> bool:
+    """Whether the text includes a header that only NVIDIA's toolkit has, for any compiler."""
+    return (
+        "hip/" not in text
+        and re.search(r'^\s*#\s*include\s*[<"](?:cuda|cublas|curand|cufft)\w*\.h', text, re.MULTILINE)
+        is not None
+    )
+
+
 def has_main(text: str) -> bool:
     """Whether the text defines `main`, comments and strings aside."""
     return _MAIN.search(_COMMENTS_AND_STRINGS.sub(" ", text)) is not None

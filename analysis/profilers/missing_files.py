@@ -6,6 +6,7 @@ for a hint, with paths as they are written.
 
 from __future__ import annotations
 
+import glob
 import itertools
 import re
 import shlex
@@ -25,6 +26,7 @@ _SAID = re.compile(_PATH.pattern + r"|(?:\.{1,2}|~)/(?:[\w.+-]+/)*[\w.+-]+")
 _WRITTEN = re.compile(rb'"[^"\n]*"\s*,\s*"[wa][bt+x]*"|\bofstream\b[^;"\n]*"[^"\n]*"')
 # "usage: main N", "use the event-based method with \"-m event\" argument"
 _ARGUMENTS = re.compile(r"(?<!memory )\busage\b|\barguments?\b|\bcommand[- ]line\b", re.IGNORECASE)
+_USAGE = re.compile(r"\b(?:usage|example):?\s+\S+", re.IGNORECASE)  # the name of the program comes behind it
 _NAMED = "it names what is not there: "
 _WORD = re.compile(r"[^\s'\"`<>()\[\],;:=]+(?<![.!?])")
 _NO_COMMAND = re.compile(
@@ -46,18 +48,41 @@ def what_is_missing(
     if commands := missing_commands(output):
         return _NAMED + ", ".join(f"the command {name}" for name in commands)
     if files := missing_files(argv, directory, output):
-        return _NAMED + ", ".join(files)
+        return _NAMED + ", ".join(files) + _what_fetches(files, directory)
+    if speaks_of_arguments(output) is not None and (words := _no_files(argv, directory)):
+        return f"of its arguments no file is called {', '.join(words)}{_what_fetches(words, directory)}"
     if speaks_of_arguments(output) is not None:
         return "what it printed speaks of its arguments: they stand in `run` of hipscope.toml, or after `--`"
     if files := files_of_sources(directory, sources):
-        return "its sources name files that are not there: " + ", ".join(files)
+        return (
+            "its sources name files that are not there: " + ", ".join(files) + _what_fetches(files, directory)
+        )
     return None
+
+
+def _no_files(argv: Sequence[str], directory: Path) -> tuple[str, ...]:
+    """The plain words behind the program's name that are no files: `main 500 data result`."""
+    words, places = _command_line(argv, directory)
+    program = next((n for n, word in enumerate(words) if "/" in word), len(words))
+    behind = words[program + 1 :] if argv[:1] == ("/bin/sh",) else words
+    return _absent((word for word in behind if re.fullmatch(r"[A-Za-z_][\w-]*", word)), places)
+
+
+def _what_fetches(names: Iterable[str], directory: Path) -> str:
+    """What stands beside a name for a file that a tool fetches, and that tool."""
+    for name in names:
+        place = (directory / name).parent
+        found = sorted(place.glob(f"{glob.escape(Path(name).name)}*.dvc")) if place.is_dir() else []
+        if found:
+            return f"; {found[0].name} stands for it: `dvc pull` fetches it"
+    return ""
 
 
 def missing_files(argv: Sequence[str], directory: Path, output: str = "") -> tuple[str, ...]:
     """At most three of those that are not there: of the command line and the output, else of either one."""
     words, places = _command_line(argv, directory)
-    given, said = tuple(_in_words(words, _GIVEN)), tuple(_in_words(_WORD.findall(output), _SAID))
+    printed = _WORD.findall(_USAGE.sub(" ", output))
+    given, said = tuple(_in_words(words, _GIVEN)), tuple(_in_words(printed, _SAID))
     for names in ([name for name in given if name in said], given, said):
         if found := _absent(names, places):
             return found

@@ -282,7 +282,8 @@ def _why_not(completed: Completed, lacks: str | None, seconds: float) -> str:
         printed.append(
             f'it speaks of {other[0]}: `device = "{_DEVICES[other[0]]}"` in hipscope.toml models one'
         )
-    return "; ".join([how, *([lacks] if lacks and not asking else []), *printed])
+    said = [lacks] if lacks and not (asking and lacks.startswith("what it printed")) else []
+    return "; ".join([how, *said, *printed])
 
 
 def _in_parallel(proposal: BuildProposal) -> BuildProposal:

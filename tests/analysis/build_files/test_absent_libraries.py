@@ -23,6 +23,7 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
         ("Could NOT find BLAS (missing: BLAS_LIBRARIES)", "BLAS: install libopenblas-dev"),
         ("/bin/sh: 1: hipify-perl: not found", "hipify: install ROCm's hipify-clang"),
         ("CMake Error at FetchContent.cmake:1087: Build step for googletest failed: 2", "without a network"),
+        ("types.h:11:10: error: H5Include.h: No such file or directory", "libhdf5-dev"),
     ],
 )  # fmt: skip
 def test_the_library_is_named_with_its_package(complaint: str, library: str) -> None:

@@ -573,3 +573,31 @@ def test_a_makefile_that_wants_the_gpu_named_is_told_which_one(tmp_path: Path, a
         f"{asked}\n  $(error ARCH is not set)\nendif\napp: main.cpp\n\thipcc --offload-arch=$(ARCH) $< -o $@\n",
     )
     assert lines(tmp_path)[0] == 'build = "make ARCH=gfx942"'
+
+
+def test_a_program_for_cpus_comes_after_the_source_with_gpu_code_that_no_build_file_names(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text("project(app CXX)\nadd_executable(app main.cpp)\n")
+    (tmp_path / "libs").mkdir()
+    (tmp_path / "libs" / "image.h").write_text("")
+    (tmp_path / "main.cpp").write_text('#include "libs/image.h"\nint main() {}\n')
+    (tmp_path / "hip").mkdir()
+    (tmp_path / "hip" / "main.hip.cpp").write_text(MAIN)
+    found = propose_builds(tmp_path, toolchain.calls).found
+    assert [one.origin for one in found] == ["hip/main.hip.cpp", "CMakeLists.txt"]
+
+
+def test_sources_of_cuda_are_no_programs_and_a_makefile_for_a_module_of_python_says_so(
+    tmp_path: Path,
+) -> None:
+    make(tmp_path, "all:\n\techo done\n", kernels="__global__ void k() {}\n")
+    (tmp_path / "Makefile.hip").write_text("install:\n\tpip install -e .\n")
+    (tmp_path / "bench.cu").write_text(
+        "#include <cuda_bf16.h>\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n"
+    )
+    said = propose_builds(tmp_path, None)
+    assert said.found == ()
+    assert said.refused[0].endswith(
+        "no command of Makefile or Makefile.hip links a program; it installs a module of Python"
+    )

@@ -90,3 +90,21 @@ def test_a_program_that_lacks_its_input_is_told_what_it_names(tmp_path: Path) ->
         profile_project(resolve_project(file), options=ProfileOptions(backend="emulator"))
     assert failure.value.hint == "its sources name files that are not there: ../data/matrix.mtx"
     assert failure.value.lacks_files
+
+
+def test_plain_words_of_a_command_that_are_no_files_are_named_with_what_fetches_them(tmp_path: Path) -> None:
+    (tmp_path / "main").touch()
+    (tmp_path / "data.tar.gz.dvc").touch()
+    (tmp_path / "there").touch()
+    said = what_is_missing(
+        ["/bin/sh", "-c", "./main 500 data there result"],
+        tmp_path,
+        [],
+        "usage: ./app.exe clusters infile outfile",
+    )
+    assert said == (
+        "of its arguments no file is called data, result; data.tar.gz.dvc stands for it: `dvc pull` fetches it"
+    )
+    assert what_is_missing(["./main"], tmp_path, [], "Usage: ./app.exe <path>") == (
+        "what it printed speaks of its arguments: they stand in `run` of hipscope.toml, or after `--`"
+    )
