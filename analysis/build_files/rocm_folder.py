@@ -39,7 +39,9 @@ _MOST_TEXTS = 500
 # The imported target of each library that has a stand-in, by the name of its CMake package.
 _LIBRARIES = {
     "hipblas": "roc::hipblas",
+    "hiprand": "hip::hiprand",
     "rocblas": "roc::rocblas",
+    "rocrand": "roc::rocrand",
     "rocprofiler-sdk-roctx": "rocprofiler-sdk-roctx::rocprofiler-sdk-roctx",
 }
 _SYSTEM_HEADERS = ("usr/include", "usr/local/include")
@@ -71,12 +73,12 @@ class CompilerCalls:
     @property
     def host_headers(self) -> Path | None:
         """`stand_ins` for compilers that cannot be told to look there last: None where a library is installed."""
-        if self.stand_ins is None or any(_installed(header.name) for header in self.stand_ins.iterdir()):
+        if self.stand_ins is None or any(installed(header.name) for header in self.stand_ins.iterdir()):
             return None
         return self.stand_ins
 
 
-def _installed(header: str) -> bool:
+def installed(header: str) -> bool:
     return any((Path("/") / folder / header).exists() for folder in _SYSTEM_HEADERS)
 
 
@@ -159,7 +161,7 @@ def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
     for directory in calls.libraries:
         links |= {f"lib/{library.name}": library for library in directory.glob("lib*.so*")}
     if calls.stand_ins is not None:
-        found = (header for header in calls.stand_ins.iterdir() if not _installed(header.name))
+        found = (header for header in calls.stand_ins.iterdir() if not installed(header.name))
         links |= {f"include/{header.name}": header for header in found}
     for name, target in links.items():
         (rocm / name).unlink(missing_ok=True)

@@ -1,0 +1,3 @@
+// Another place of this header.
+#pragma once
+#include "hiprand/hiprand_kernel.h"
