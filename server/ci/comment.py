@@ -101,6 +101,8 @@ def _row(program: str, kernel: ComparedKernel) -> str:
         change = "new" if kernel.base is None else "gone"
     else:
         change = "" if kernel.change is None else f"{kernel.change:+.1%}"
+        if (sure := kernel.measured) is not None:
+            change += f" ({sure.low:+.1%} to {sure.high:+.1%})"
     return f"| {code(program)} | {code(kernel.name)} | {sides[0]} | {sides[1]} | {change} |"
 
 

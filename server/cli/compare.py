@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hipscope.analysis.run import Run
+    from hipscope.server.jobs.tasks import TaskRequest
     from hipscope.server.reports.schema.compare import ComparedProgram, CompareReport
     from hipscope.server.reports.schema.profile import Provenance, Report
 
@@ -41,6 +42,13 @@ class _Asked:
     arguments: tuple[str, ...]
     backend: str
     device: str | None
+    pairs: int
+
+    def of(self, program: Path) -> TaskRequest:
+        """The request for a program of one side."""
+        from hipscope.server.jobs.tasks import TaskRequest
+
+        return TaskRequest(program, self.arguments, backend=self.backend, device=self.device)
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,13 @@ def compare(
             help="Leave with 5 when a kernel passes one of them, such as 'time>5%,vgpr>0,spills>0,finding:new'.",
         ),
     ] = "",
+    pairs: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="On a GPU: run both so often in turn, for changes with their 95 % interval; 0: one run each.",
+        ),
+    ] = 20,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
     format: GateFormatOption = Format.TEXT,
@@ -107,10 +122,14 @@ def compare(
                 trees.enter_context(failure_written(Path(head), form, file))
             with stop_asked() as cancel, progress_shown() as progress:
                 run = Run(cancel, progress, SourceTexts())
-                asked = _Asked(program_arguments(context), backend.value, device)
+                asked = _Asked(program_arguments(context), backend.value, device, pairs)
                 if not programs and any(Path(side).exists() for side in (base, head)):
-                    sides = [_of_path(Path(side), asked, run) for side in (base, head)]
-                    done, root = [_compared(Path(head).name, *sides)], SourceRoot.here()
+                    paths = Path(base), Path(head)
+                    sides = [_of_path(path, asked, run) for path in paths]
+                    one = _compared(Path(head).name, *sides)
+                    if all(map(_is_program, paths)):
+                        one = _in_turn(one, paths, asked, run)
+                    done, root = [one], SourceRoot.here()
                 else:
                     done, root = _of_revisions(trees, (base, head), programs or ["."], asked, run)
             compared = tuple(one.program for one in done)
@@ -155,14 +174,14 @@ def _write(
 def _of_path(path: Path, asked: _Asked, run: Run) -> Report:
     """The profile that a path is, or that of the program that it is. Raises HipscopeError."""
     from hipscope.analysis.errors import UsageError
-    from hipscope.server.jobs.opening import OpenRequest, capture_kind, open_report
+    from hipscope.server.jobs.opening import OpenRequest, open_report
     from hipscope.server.reports.schema.profile import Report
 
     if not path.exists():
         raise UsageError(
             f"{path}: no such file or directory", "git revisions are compared with each other only"
         )
-    if capture_kind(path) is None and not path.name.endswith(".json"):
+    if _is_program(path):
         return _profile(path, asked, run)
     opened = open_report(OpenRequest((path,), (Path.cwd(),)), run).report
     if not isinstance(opened, Report):
@@ -171,6 +190,12 @@ def _of_path(path: Path, asked: _Asked, run: Run) -> Report:
             "compare takes what `hipscope profile -o` saved, captures, or programs",
         )
     return opened
+
+
+def _is_program(path: Path) -> bool:
+    from hipscope.server.jobs.opening import capture_kind
+
+    return capture_kind(path) is None and not path.name.endswith(".json")
 
 
 def _of_revisions(
@@ -189,7 +214,9 @@ def _of_revisions(
     folders = [trees.enter_context(revision_files(repository, name, run.cancel)) for name in revisions]
     for program in programs:
         try:
-            reports = [_profile(folder / below / program, asked, run) for folder in folders]
+            places = folders[0] / below / program, folders[1] / below / program
+            base, head = (_profile(place, asked, run) for place in places)
+            found.append(_in_turn(_compared(program, base, head), places, asked, run))
         except Cancelled:
             raise
         except HipscopeError as failure:
@@ -197,8 +224,6 @@ def _of_revisions(
             for folder in folders:
                 why = why.replace(f"{folder}/", "")
             found.append(_Done(ComparedProgram(program, (), why), None, None))
-            continue
-        found.append(_compared(program, *reports))
     return found, SourceRoot(folders[1], repository)
 
 
@@ -210,8 +235,7 @@ def _profile(program: Path, asked: _Asked, run: Run) -> Report:
     from hipscope.analysis.source.texts import SourceTexts
     from hipscope.server.jobs import tasks
 
-    request = tasks.TaskRequest(program, asked.arguments, backend=asked.backend, device=asked.device)
-    report = tasks.profile(request, replace(run, texts=SourceTexts()))
+    report = tasks.profile(asked.of(program), replace(run, texts=SourceTexts()))
     if (why := report.failure()) is not None:
         raise ProgramFailed(why, output=report.program.output)
     return report
@@ -222,3 +246,16 @@ def _compared(program: str, base: Report, head: Report) -> _Done:
 
     kind = base.provenance if base.provenance == head.provenance else None
     return _Done(compare_reports(program, base, head), kind, head)
+
+
+def _in_turn(done: _Done, programs: tuple[Path, Path], asked: _Asked, run: Run) -> _Done:
+    """With measured changes by runs in turn: one run each says nothing of noise. Raises HipscopeError."""
+    from dataclasses import replace
+
+    from hipscope.server.jobs import tasks
+    from hipscope.server.jobs.measured_changes import measured_in_turn
+
+    if done.provenance != "measured" or done.program.failed is not None or not asked.pairs:
+        return done
+    times = tasks.run_in_turn(asked.of(programs[0]), asked.of(programs[1]), asked.pairs, run)
+    return done if times is None else replace(done, program=measured_in_turn(done.program, times))

@@ -19,6 +19,7 @@ from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import BuildFailed, UsageError
 from hipscope.analysis.run import Run
+from hipscope.analysis.runs import paired_runs
 from hipscope.analysis.runs.buildable import buildable_project
 from hipscope.analysis.runs.profile_project import profile_project, program_of
 from hipscope.analysis.source.texts import SourceTexts
@@ -327,6 +328,14 @@ def apply(edit: Edit) -> tuple[Path, ...]:
     from hipscope.formulas.optimize.verified_edit import VerifiedEdit, apply_edit
 
     return apply_edit(VerifiedEdit(**asdict(edit)))
+
+
+def run_in_turn(
+    base: TaskRequest, head: TaskRequest, pairs: int, run: Run
+) -> list[tuple[paired_runs.RunTimes, paired_runs.RunTimes]] | None:
+    """Both programs in turn, so often; None where they are not measured. Raises HipscopeError."""
+    sides = [_begin(request, replace(run, texts=SourceTexts())) for request in (base, head)]
+    return paired_runs.run_in_turn(sides[0], sides[1], pairs)
 
 
 def find_project(request: TaskRequest, run: Run) -> Project:

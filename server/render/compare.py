@@ -72,6 +72,8 @@ def _change(kernel: ComparedKernel) -> Text:
 def _notes(kernel: ComparedKernel) -> list[str]:
     """What changed beside the time, in a few words."""
     notes = [f"was {kernel.renamed}"] if kernel.renamed else []
+    if (found := kernel.measured) is not None:
+        notes.append(f"95 % between {found.low:+.1%} and {found.high:+.1%}")
     base, head = kernel.base, kernel.head
     if base is None or head is None:
         return notes

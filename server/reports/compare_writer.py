@@ -116,14 +116,21 @@ def _why(kernel: ComparedKernel, limit: Limit) -> str | None:
         return None
     if limit.what == "time":
         change = kernel.change
-        if change is None or change <= limit.most + 1e-9:
+        sure = kernel.measured.low if kernel.measured is not None else change
+        if change is None or sure is None or sure <= limit.most + 1e-9:
             return None
-        return f"takes {change:.1%} more time"
+        return f"takes {change:.1%} more time{_interval(kernel)}"
     value = _COUNTS[limit.what]
     old, now = value(base), value(head)
     if old is None or now is None or now - old <= limit.most:
         return None
     return f"{limit.what}: {now} instead of {old}"
+
+
+def _interval(kernel: ComparedKernel) -> str:
+    if (found := kernel.measured) is None:
+        return ""
+    return f" (95 % between {found.low:+.1%} and {found.high:+.1%}, {found.pairs} pairs of runs)"
 
 
 def _partners(base: Sequence[Kernel], head: Sequence[Kernel]) -> dict[str, str]:
@@ -154,6 +161,7 @@ def _row(
         change=change,
         not_comparable=reason if old is not None and new is not None else None,
         renamed=renamed,
+        measured=None,
     )
 
 

@@ -27,11 +27,22 @@ class ComparedSide:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredChange:
+    """The 95 % interval of a change over pairs of runs that were made in turn on a GPU."""
+
+    low: float
+    high: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedKernel:
     """A kernel of both profiles, or of one: the other side is None then.
 
     `change` is the change of the time of all its launches, 0.11 for 11 % more; None where the times are not of the
     same kind (`not_comparable` says why). `renamed`: its name in the base, where it was found by its identifier.
+    `measured`: how sure `change` is, where both versions were run again in turn; None for modelled times, and for
+    profiles that were only read.
     """
 
     name: str
@@ -41,6 +52,7 @@ class ComparedKernel:
     change: float | None
     not_comparable: str | None
     renamed: str | None
+    measured: MeasuredChange | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """`hipscope compare`: what changed between two profiles, and the exit code of a gate."""
 
 import json
+import os
+import random
 import subprocess
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from hipscope.server.reports.compare_writer import compare_reports, passed_limits, read_limits
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.profile import Report
+from tests.fake_rocprofv3 import Answers, install
 from tests.server.command_line import Cli
 
 KERNEL = """\
@@ -173,3 +176,35 @@ def test_programs_are_profiled_and_compared_with_each_other_and_with_saved_profi
     wrong = cli("compare", "short.hip", "HEAD~1")
     assert wrong.code == 2
     assert "HEAD~1" in wrong.line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("longer", "noise", "code"),
+    [(1.11, 0.02, 5), (1.04, 0.02, 0), (1.11, 0.4, 0)],
+    ids=["slower", "near", "noisy"],
+)
+def test_on_a_gpu_a_change_is_that_of_runs_in_turn_and_a_limit_asks_for_all_of_its_interval(
+    cli: Cli, longer: float, noise: float, code: int
+) -> None:
+    tools = cli.folder / "tools"
+    tools.mkdir()
+    dice = random.Random(7)
+    runs = [
+        [[100_000 * factor * (1 + dice.uniform(-noise, noise))] for _ in range(1 + 20)]
+        for factor in (1.0, longer)
+    ]
+    install(tools, Answers(kernel="scale(float*)", series=runs, counters={"SQ_WAVES": 64.0}))
+    for name, steps in (("base.hip", "8"), ("head.hip", "9")):
+        cli.write(KERNEL.replace("STEPS", steps), name)
+    done = cli(
+        *("compare", "base.hip", "head.hip", "--backend", "rocm", "--fail-on", "time>5%", "--format", "json"),
+        PATH=f"{tools}{os.pathsep}{os.environ['PATH']}",
+    )
+    assert done.code == code, done.stderr
+    (kernel,) = json.loads(done.stdout)["programs"][0]["kernels"]
+    found = kernel["measured"]
+    assert found["pairs"] == 20
+    assert found["low"] < kernel["change"] < found["high"]
+    assert found["low"] < longer - 1 < found["high"]
+    assert (found["low"] > 0.05) == (code == 5)
