@@ -225,7 +225,11 @@ class _Names:
         unknown = 0
         for trace in whole.traces:
             name = self.of_trace(trace)
-            if not name and trace.instructions:
+            if not name and any(i.latency for i in trace.instructions) and not trace.sampled:
+                of = f"launch {trace.dispatch}" if trace.dispatch is not None else "a launch"
+                name = f"(kernel of {of})"
+                self.lost.append(f"the thread trace of {of} names no kernel: it is shown under its launch")
+            elif not name and trace.instructions:
                 unknown += sum(i.samples.total for i in trace.instructions if i.samples)
                 name = _UNKNOWN_KERNEL if not launched else ""
             if not name:

@@ -186,6 +186,20 @@ def test_a_trace_without_instructions_names_the_kernel_that_was_wanted(tmp_path:
     assert "nothing was traced" in (only(profile).partial or "")
 
 
+def test_a_trace_without_a_label_is_not_lost_beside_those_that_have_one(tmp_path: Path) -> None:
+    thread_trace(tmp_path / "ui_output_agent_1_dispatch_1")
+    other = tmp_path / "ui_output_agent_1_dispatch_7"
+    thread_trace(other)
+    code = json.loads((other / "code.json").read_text())
+    code["code"] = [row for row in code["code"] if not row[0].startswith("; ")]
+    (other / "code.json").write_text(json.dumps(code))
+    profile = read_captures([tmp_path])
+    cycles = {k.name: sum(i.latency for i in k.instructions) for k in profile.kernels}
+    assert set(cycles) == {NAME, "(kernel of launch 7)"}
+    assert cycles[NAME] == cycles["(kernel of launch 7)"] > 0
+    assert any("launch 7 names no kernel" in note for note in profile.notes)
+
+
 def test_cycles_and_samples_stand_beside_each_other_and_are_not_added(tmp_path: Path) -> None:
     kernel_trace(tmp_path / "1_kernel_trace.csv")
     thread_trace(tmp_path / "ui_output_agent_1_dispatch_1")
