@@ -20,6 +20,7 @@ _STAYS = re.compile(
 _CARRIES = re.compile(r"v_(?:mad_[iu]64_[iu]32|(?:add|sub|subrev|addc|subb|subbrev)_co_u32|div_scale)")
 _WITH_ADDEND = re.compile(r"v_mad_[iu]64_[iu]32$")
 _MASKS = re.compile(r"s_(?:and|andn2|or|orn2|xor|xnor|nand|nor|not|wqm)\w*_b64$")  # of lanes, nearly always
+_OF_FLOATS = re.compile(r"v_(?!cvt)\w+_f(?:16|32|64)$")  # what it works on was put there on another way
 _COMPARES = re.compile(r"(?:[sv]_cmpx?|s_cmpk)_")
 _NOTHING = re.compile(r"s_(?:wait|nop|branch|cbranch|endpgm|barrier|sleep|setprio|sendmsg|swappc|setpc|call)")
 
@@ -60,7 +61,7 @@ def taken_for_numbers(code: Sequence[AssemblyInstruction], pointers: Collection[
         used = [n for n, names in enumerate(sources) if addresses & set(names)]
         addend = _WITH_ADDEND.match(one.mnemonic) and used == [len(sources) - 1]
         addresses -= set(to)
-        if used and _MASKS.match(one.mnemonic):
+        if used and (_MASKS.match(one.mnemonic) or _OF_FLOATS.match(one.mnemonic)):
             continue
         if used and not (addend or _STAYS.match(one.mnemonic)):
             found.add(one.mnemonic)

@@ -50,6 +50,8 @@ def write_replacement(
     """Write down what a buffer holds instead of what was captured: all of it, or parts that do not overlap."""
     listed = [(0, parts)] if isinstance(parts, np.ndarray) else sorted(parts, key=itemgetter(0))
     if len(captured) >= _WORTH_PARTS:
+        if any(at % PAGE or (len(part) % PAGE and at + len(part) < len(captured)) for at, part in listed):
+            listed = [(0, _written_over(captured, listed))]  # what is kept in parts are whole pages
         runs = [
             (at + start, part[start:end])
             for at, part in listed
@@ -61,10 +63,14 @@ def write_replacement(
                     file.write(struct.pack("<QQ", at, len(part)))
                     file.write(np.ascontiguousarray(part).data)
             return
+    (inputs / f"buffer_{buffer}.before").write_bytes(_written_over(captured, listed).data)
+
+
+def _written_over(captured: NDArray[np.uint8], parts: Parts) -> NDArray[np.uint8]:
     data = captured.copy()
-    for at, part in listed:
+    for at, part in parts:
         data[at : at + len(part)] = part
-    (inputs / f"buffer_{buffer}.before").write_bytes(data.data)
+    return data
 
 
 def _differing(data: NDArray[np.uint8], captured: NDArray[np.uint8]) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from hipscope.accordo.compare.buffers import Errors
 from hipscope.accordo.dispatch.launch_classes import launch_coverage
 from hipscope.accordo.model.verdict import Verdict
 from hipscope.accordo.proof.checks.beyond_32_bits import check_beyond_32_bits
-from hipscope.accordo.proof.checks.own_code import told_by_code
+from hipscope.accordo.proof.checks.own_code import taken_alike, told_by_code
 from hipscope.accordo.proof.checks.plan import Proof, in_order, plan_runs, with_named
 from hipscope.accordo.proof.checks.rejection import Check, Rejection, trial
 from hipscope.accordo.proof.checks.repeats import check_repeats
@@ -111,7 +111,8 @@ def _acceptance(proof: Proof) -> Verdict:
     count = len({t.dispatch for t in same})
     exact = errors == Errors()
     inputs = _inputs(reference)
-    unproved = _never_varied(inputs, proof.unproved)
+    alike = taken_alike(proof, reference.prepared[0].dispatch, [one.name for one in inputs if not one.trials])
+    unproved = _never_varied([one for one in inputs if one.name not in alike], proof.unproved)
     how = "bit for bit" if exact else f"within tolerance ({_how_near(errors)})"
     launches = "1 recorded launch" if count == 1 else f"{count} recorded launches"
     others = sum(t.inputs != CAPTURED and "runs compared" not in t.inputs for t in same)

@@ -25,7 +25,8 @@ from hipscope.analysis.source.number_types import BYTES
 from hipscope.emulator.symbolize import demangle
 
 _LARGE = 1 << 24  # bytes
-_GROUPS, _WORKGROUP = "the grid size", "the workgroup size"
+SHAPES = ("the grid size", "the workgroup size")
+_GROUPS, _WORKGROUP = SHAPES
 _AXES = "xyz"
 _SHORT = (1 << 16) - 1  # work-items that 16 bits count
 BEYOND = f"more than {_SHORT:,} work-items"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from hipscope.accordo.dispatch.access_map import WRITTEN
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.element_types import Pointees, pieces_of
 from hipscope.accordo.dispatch.guessed_types import with_guesses
@@ -45,9 +45,10 @@ from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.beyond_limits import Base, Beyond, beyond_limits
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.code_limits import CodeLimit
-from hipscope.accordo.trials.crossed_arguments import crossed_arguments
+from hipscope.accordo.trials.crossed_arguments import crossed_arguments, moved_numbers
 from hipscope.accordo.trials.launch_variants import grown_launch, launch_variants, named_variants
 from hipscope.accordo.trials.mixed_contents import write_mixed
+from hipscope.accordo.trials.structured_contents import write_in_order, write_parts
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.source.number_types import Element
 from hipscope.emulator.captures import share
@@ -59,8 +60,9 @@ _MADE_FOR_NONE: frozenset[Defence] = frozenset({"more_dimensions", "larger_workg
 _NATURAL = 0  # workgroups and waves in their order: what is checked is slow when it is interleaved
 _CHECKS = "all,exact-alignment"
 _NO_NUMBERS = (fresh_inputs.NOT_FINITE, fresh_inputs.MANY_NANS, fresh_inputs.LOWEST, fresh_inputs.ALL_NAN)
-_WIDE = (fresh_inputs.LARGE_INTEGERS, fresh_inputs.NEGATIVE_INTEGERS, fresh_inputs.EXTREME_INTEGERS)
 _ANY_BITS = " of other bits throughout"
+_OF_ALL = (fresh_inputs.SCALED, fresh_inputs.SCALED_AGAIN, fresh_inputs.ONE_CHANGED)  # floats and integers
+_FEW_INPUTS = 4
 _MAYBE_INDICES: frozenset[Defence] = frozenset({"large_integers", "named_integers"})
 
 
@@ -124,10 +126,29 @@ def plan(
         )
         for v in (*variants, *([grown] if grown is not None else []))
     ]
+    planned += [
+        Planned("turned_flags", moved.label, moved.dispatch, moved.inputs)
+        for moved in moved_numbers(
+            part.dispatch, parameters, _elements(part), part.access, work / "moved_numbers"
+        )
+    ]
+    # Behind a factor of 1 may be the only element that is not read.
+    planned += [
+        replace(p, label=f"{p.label}, {other.label}", inputs=other.inputs)
+        for p in planned
+        for other in planned
+        if p.defence == "other_scalars" and p.label.endswith(" 1") and p.inputs is None
+        if other.label == fresh_inputs.describe(fresh_inputs.NOT_FINITE)
+    ]
     if grown is not None and "structured_inputs" not in settings.skipped:
         far = work / "grown_numbers"
         if fresh_inputs.write_renumbered(grown.dispatch.buffers, _elements(captured), far):
             label = f"{grown.label}, numbered the other way round"
+            planned.append(Planned(grown.defence, label, grown.dispatch, far))
+        far = work / "grown_parts"
+        inputs = {i for i, a in captured.access.items() if a.any(READ) and not a.any(WRITTEN)}
+        if write_parts(grown.dispatch.buffers, captured.dispatch.buffers, _elements(captured), inputs, far):
+            label = f"{grown.label}, numbers that lead into each part of them"
             planned.append(Planned(grown.defence, label, grown.dispatch, far))
     planned += _shapes_on_other_inputs(part, planned, fresh_inputs.SCALED_AGAIN)
     # Behind a NaN may be all that a kernel writes.
@@ -154,6 +175,15 @@ def plan_instead(
         if fresh_inputs.describe(number) in dropped
         for p in _with_inputs(part, _guessed(part), less, settings, work, NONE)
     ]
+    floats = {i: tuple(s for s in p if s.element.kind == "float") for i, p in _guessed(part).items()}
+    more += [
+        replace(p, label=f"{p.label}, integers as they are")
+        for number in _OF_ALL
+        if fresh_inputs.describe(number) in dropped
+        for p in _with_inputs(part, floats, number, settings, work / "floats", NONE)
+    ]
+    if fresh_inputs.describe(fresh_inputs.LARGE_INTEGERS) in dropped:
+        more += _large_one_by_one(part, settings, work / "large")
     if fresh_inputs.describe(fresh_inputs.SCALED_AGAIN) in dropped:
         more += _shapes_on_other_inputs(part, planned, fresh_inputs.PERMUTED)
     for p in planned:
@@ -161,10 +191,25 @@ def plan_instead(
         if (
             (p.defence, p.inputs) == ("grown", None)
             and p.label in dropped
-            and fresh_inputs.write_in_order(p.dispatch.buffers, part.dispatch.buffers, _elements(part), far)
+            and write_in_order(p.dispatch.buffers, part.dispatch.buffers, _elements(part), far)
         ):
             more.append(replace(p, label=f"{p.label}, in order", inputs=far))
     return more
+
+
+def _large_one_by_one(part: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:
+    """Large integers in one input at a time: where some are indices, others may be keys or labels."""
+    if "large_integers" in settings.skipped:
+        return []
+    launch, pieces = part.dispatch, _guessed(part)
+    found: list[Planned] = []
+    for buffer in launch.buffers:
+        folder = work / f"{buffer.index}"
+        if len(found) < _FEW_INPUTS and fresh_inputs.write_fresh_inputs(
+            launch.buffers, pieces, part.access, folder, fresh_inputs.LARGE_INTEGERS, only=buffer.index
+        ):
+            found.append(Planned("large_integers", _large_alone(buffer.index), launch, folder))
+    return found if len(found) > 1 else []
 
 
 def _shapes_on_other_inputs(part: ReferenceRun, planned: Sequence[Planned], number: int) -> list[Planned]:
@@ -238,8 +283,8 @@ def plan_named(
     found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
     others = replace(named, integers=named.integers - {limit.size for limit in limits})
     variants = named_variants(part.dispatch, parameters, others, work / "arguments") if named else []
-    wide = _any_integers({run.label for run in tried})
-    elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or e.size in wide}
+    wide = _any_integers(part, {run.label for run in tried})
+    elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or i in wide}
     for number, variant in enumerate(v for v in variants if v.defence not in settings.skipped):
         inputs = None
         if number % 2 and elements:  # what a number in an argument changes may need other contents
@@ -271,7 +316,7 @@ def plan_crossed(
     launch, elements = part.dispatch, _elements(part)
     labels = {run.label for run in tried}
     args = [label.removesuffix(_ANY_BITS) for label in labels if label.endswith(_ANY_BITS)]
-    wide = _any_integers(labels)
+    wide = _any_integers(part, labels)
     inputs = [
         write_mixed(launch.buffers, elements, work / f"inputs_{draw}", conditions, wide=wide, draw=draw)
         for draw in (0, 1)
@@ -283,11 +328,20 @@ def plan_crossed(
     return found
 
 
-def _any_integers(labels: Collection[str]) -> frozenset[int]:
-    """The sizes of integers for which all values were tried, and the reference was defined on them."""
-    wide = {fresh_inputs.describe(n) for n in _WIDE} & set(labels)
+def _any_integers(part: ReferenceRun, labels: Collection[str]) -> frozenset[int]:
+    """The buffers of integers for which all values were tried, and the reference was defined on them."""
+    everywhere = fresh_inputs.describe(fresh_inputs.LARGE_INTEGERS) in labels
     short = fresh_inputs.describe(fresh_inputs.SMALL_INTEGERS) in labels
-    return frozenset(({4, 8} if wide else set[int]()) | ({1, 2} if short else set[int]()))
+    return frozenset(
+        i
+        for i, element in _elements(part).items()
+        if element.kind == "integer"
+        and (short if element.size < 4 else everywhere or _large_alone(i) in labels)
+    )
+
+
+def _large_alone(buffer: int) -> str:
+    return f"{fresh_inputs.describe(fresh_inputs.LARGE_INTEGERS)}, in buffer {buffer} alone"
 
 
 def _elements(run: ReferenceRun) -> dict[int, Element]:
@@ -310,8 +364,8 @@ def plan_beyond(
     count = fresh_inputs.write_fresh_inputs(
         launch.buffers, _guessed(part), part.access, same, fresh_inputs.SHARED
     )
-    wide = _any_integers({run.label for run in tried})
-    elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or e.size in wide}
+    wide = _any_integers(part, {run.label for run in tried})
+    elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or i in wide}
     shared = same if count else None
     base = Base(launch, parameters, part.result.instructions, shared, elements, conditions, wide)
     return beyond_limits(base, limits, work)

@@ -57,8 +57,8 @@ class Base:
     """What the launches are made of: a recorded one, what its parameters are, and what all its waves execute.
 
     `same` holds its inputs with all elements of each the same; None where there are none. `elements` are those of
-    each buffer whose contents may change, `named` what only one of the codes compares with, `wide` the sizes of
-    integers that may have any value.
+    each buffer whose contents may change, `named` what only one of the codes compares with, `wide` the buffers
+    of integers that may have any value.
     """
 
     dispatch: CapturedDispatch

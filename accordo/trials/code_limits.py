@@ -26,6 +26,7 @@ _HALF_WORDS = re.compile(r"v_(?:pk_)?(?!cmp|cvt|interp)\w+_[iub]16$|s_sext_i32_i
 _PRODUCTS_24 = re.compile(r"v_(?:mul_[iu]32_[iu]24|mad_[iu]32_[iu]24)$")
 _MASKS = ("v_and_b32", "s_and_b32")
 _FIELDS = ("v_bfe_u32", "v_bfe_i32", "s_bfe_u32", "s_bfe_i32")
+_LOADS_SHORT = re.compile(r"ds_read_[ui](?:8|16)$|(?:global|flat|buffer)_load_[us](?:byte|short)$")
 _REGISTERS = re.compile(r"([sv])(?:\[(\d+):(\d+)\]|(\d+))$")
 _REGISTER = re.compile(r"v\d+$|s\d+$")
 
@@ -148,7 +149,9 @@ def _keeps_low(one: AssemblyInstruction, bits: int) -> bool:
 def _with_small_registers(
     code: Iterable[AssemblyInstruction],
 ) -> Iterator[tuple[AssemblyInstruction, set[str]]]:
-    """Each instruction with the registers before it that hold less than 24 bits, as by a mask: work-item numbers."""
+    """Each instruction with the registers before it that hold no more than 24 bits, as by a mask: work-item numbers,
+    bytes with their sign.
+    """
     small = {"v0"}
     for one in code:
         yield one, small
@@ -158,11 +161,11 @@ def _with_small_registers(
         constants = [_integer(text) for text in sources]
         known = [text in small or c is not None for text, c in zip(sources, constants, strict=True)]
         masked = one.mnemonic in _MASKS and any(c is not None and 0 <= c < 1 << 24 for c in constants)
-        field = one.mnemonic in _FIELDS[:1] and (constants[-1] or 32) <= 24
+        field = one.mnemonic in _FIELDS[:2] and (constants[-1] or 32) <= 24
         moved = one.mnemonic.startswith(("v_mov", "s_mov", "v_mbcnt", "v_lshrrev", "s_lshr")) and any(known)
         summed = one.mnemonic in ("v_add_u32", "v_or_b32", "v_add3_u32", "v_lshl_or_b32") and all(known)
         smaller = one.mnemonic in ("s_min_u32", "v_min_u32") and any(text in small for text in sources)
-        loaded = one.mnemonic in ("ds_read_u8", "ds_read_u16", "global_load_ubyte", "global_load_ushort")
+        loaded = _LOADS_SHORT.match(one.mnemonic) is not None or "src0_sel:BYTE" in one.operands[-1]
         if masked or field or moved or summed or smaller or loaded:
             small.add(to)
         else:

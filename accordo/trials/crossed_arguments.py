@@ -1,30 +1,39 @@
 """Arguments that differ together: all of one kind in one launch, and for each two of them each two of their values.
 
 Takes a captured dispatch and the numbers that one of two programs compares with more often than the other, gives
-kernarg segments. A branch behind two conditions is entered in no launch that changes one argument at a time.
+kernarg segments. A branch behind two conditions is entered in no launch that changes one argument at a time. And small
+integers of which the data holds the same, such as the level of a search: with another argument alone, a kernel would
+find nothing to do.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from hipscope.accordo.dispatch.access_map import READ, WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
+from hipscope.accordo.dispatch.replaced_buffers import write_replacement
+from hipscope.accordo.dispatch.writer import write_dispatch
 from hipscope.accordo.trials.code_constants import Named, compared_in
 from hipscope.accordo.trials.other_launch import groups_of
 from hipscope.accordo.trials.scalar_arguments import Number, numbers_of
+from hipscope.analysis.source.number_types import Element
 
 _FEW_NUMBERS, _FEW_VALUES, _FEW_NAMED = 8, 7, 3
-_MOST_ROWS, _CHOICES = 12, 400
+_MOST_ROWS, _CHOICES = 14, 400
 _SMALL = 8
 _MOST_SMALL = 64  # of what stands for a small integer
 _NOT_ZERO = 0.7  # the size of a float that was 0
+_FEW_MOVED = 2
+_OTHERS = (67, (1 << 16) + 67)  # beyond 6 bits, and beyond 16
+_LARGEST = 16 << 20  # bytes of a buffer
 _ALTERNATING = 0x5555_5555_5555_5555
 
 
@@ -102,8 +111,8 @@ def _together(
     dispatch: CapturedDispatch, numbers: Sequence[Number], values: Sequence[Sequence[float]]
 ) -> Iterator[tuple[int, ...]]:
     """Choices for conditions on more than two: all floats of the other sign with flags on, and off; small integers by
-    turns as large as the conditions ask for and small, with floats that they name; lists of one element. The last
-    column is the draw.
+    turns as large as the conditions ask for and small, with floats that they name; small integers of both signs by
+    turns; lists of one element, also with all floats of the other sign. The last column is the draw.
     """
     flags = [n.kind == "bool" or (n.kind == "integer" and abs(n.value) <= _SMALL) for n in numbers]
     for draw, on in enumerate((True, False)):
@@ -123,14 +132,22 @@ def _together(
         for k in small:
             wanted[k] = 1 if k in few else max(values[k])
         yield *_places(values, wanted), draw % 2
+    for draw, below in enumerate((small[::2], small[1::2])) if len(small) > 1 else ():
+        wanted = [(-1 if k in below else 1) if k in small else n.value for k, n in enumerate(numbers)]
+        yield *_places(values, wanted), draw
     groups = groups_of(dispatch)
     bounds = {k for k, n in enumerate(numbers) for g, w in zip(groups, dispatch.workgroup, strict=True)
               if (g - 1) * w < n.value <= g * w}  # fmt: skip
-    wanted = [
-        1 if n.kind == "integer" and not flag and k not in bounds else n.value
-        for k, (n, flag) in enumerate(zip(numbers, flags, strict=True))
-    ]
-    yield *_places(values, wanted), 1
+    for sign in (1, -1):
+        wanted = [
+            1
+            if n.kind == "integer" and not flag and k not in bounds
+            else sign * n.value
+            if n.kind == "float"
+            else n.value
+            for k, (n, flag) in enumerate(zip(numbers, flags, strict=True))
+        ]
+        yield *_places(values, wanted), 1
 
 
 def _places(values: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[int]:
@@ -162,3 +179,60 @@ def _rows(sizes: Sequence[int], first: Iterable[tuple[int, ...]]) -> Iterator[tu
         for a, b in pairs:
             left.pop((a, b, chosen[number][a], chosen[number][b]), None)
         yield chosen[number]
+
+
+@dataclass(frozen=True)
+class LaunchWithInputs:
+    """One launch and its inputs."""
+
+    label: str
+    dispatch: CapturedDispatch
+    inputs: Path
+
+
+def moved_numbers(
+    dispatch: CapturedDispatch,
+    types: Sequence[str],
+    elements: Mapping[int, Element],
+    access: Mapping[int, AccessMap],
+    folder: Path,
+) -> Iterator[LaunchWithInputs]:
+    """For a few small integers the launches in which these, and the elements that are the same, are larger: in what is
+    updated, if that holds any, as inputs may hold numbers of elements.
+    """
+    whole = {i: e for i, e in elements.items() if e.kind == "integer" and e.size >= 4 and access[i].any(READ)}
+    updated = {i: e for i, e in whole.items() if access[i].any(WRITTEN)}
+    small = [
+        n
+        for n in numbers_of(dispatch, types)
+        if n.kind == "integer" and n.declared and n.size >= 4 and 0 <= n.value <= _SMALL
+    ]
+    for number in small[:_FEW_MOVED]:
+        for value in _OTHERS:
+            at = folder / f"{number.offset}_{value}"
+            if any(_write_moved(dispatch, held, number, value, at) for held in (updated, whole)):
+                kernarg = bytearray(dispatch.kernarg())
+                kernarg[number.offset : number.offset + number.size] = number.encoded(value)
+                changed = write_dispatch(dispatch, at / "launch", bytes(kernarg), {})
+                label = f"{number.label} {value:,} instead of {number.value:.0f}, also in the inputs"
+                yield LaunchWithInputs(label, changed, at)
+
+
+def _write_moved(
+    dispatch: CapturedDispatch, elements: Mapping[int, Element], number: Number, value: int, inputs: Path
+) -> bool:
+    """Write the inputs; False where none of them holds the number."""
+    inputs.mkdir(parents=True, exist_ok=True)
+    found = False
+    for buffer in dispatch.buffers:
+        element = elements.get(buffer.index)
+        if element is None or buffer.size > _LARGEST:
+            continue
+        old = buffer.mapped()
+        raw = old[: len(old) // element.size * element.size].view(f"<u{element.size}")
+        same = raw == int(number.value)
+        if same.any():
+            made = np.where(same, raw.dtype.type(value), raw)
+            write_replacement(inputs, buffer.index, old, [(0, made.view(np.uint8))])
+            found = True
+    return found

@@ -24,7 +24,13 @@ from hipscope.accordo.dispatch.element_types import Segment
 from hipscope.accordo.dispatch.replaced_buffers import write_replacement
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.code_constants import NONE, Named
-from hipscope.accordo.trials.structured_contents import renumbered, resorted, rises, with_ends
+from hipscope.accordo.trials.structured_contents import (
+    in_steps_of_one,
+    renumbered,
+    resorted,
+    rises,
+    with_ends,
+)
 from hipscope.analysis.source.number_types import Element
 
 PERMUTED, SCALED, SPARSE, NOT_FINITE, LARGE_INTEGERS, STRUCTURED, SCALED_AGAIN, ONE_CHANGED = range(1, 9)
@@ -39,6 +45,7 @@ EXTREME_INTEGERS, MINUS_ONE = 27, 28
 FEW_VALUES, ALL_NAN, OPPOSITE, SORTED, RENUMBERED = range(29, 34)
 EVEN_AS_NAMED, ODD_AS_NAMED = 34, 35  # every other input as AS_NAMED
 ENDS, WHOLE_ENDS = 36, 37  # of launches with a list in order
+SINGLE, FAR_BELOW = 38, 39
 OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
@@ -52,7 +59,8 @@ TRIALS: dict[int, Defence] = {
     MINUS_ONE: "large_integers", FEW_VALUES: "special_inputs", ALL_NAN: "not_finite_inputs", OPPOSITE: "large_integers",
     SORTED: "structured_inputs", RENUMBERED: "structured_inputs",
     EVEN_AS_NAMED: "named_values", ODD_AS_NAMED: "named_values",
-    ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers",
+    ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers", SINGLE: "structured_inputs",
+    FAR_BELOW: "updated_memory",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -88,6 +96,8 @@ _WORDS = {
     FEW_VALUES: "few different values in each input",
     OPPOSITE: "all integers 0 in one input, all bits of those in the next",
     SORTED: "what is sorted with other steps, some of them 0",
+    FAR_BELOW: "all floats far below zero, those that are updated still farther",
+    SINGLE: "what is sorted in steps of one",
     RENUMBERED: "what is numbered, in chains and the other way round",
     ENDS: "infinite ends of what is sorted, equal infinities side by side elsewhere",
     WHOLE_ENDS: "the smallest and the largest integers at the ends of what is sorted",
@@ -106,12 +116,23 @@ _WIDE_ONLY = (
     WHOLE_ENDS,
 )  # 32 and 64 bits, of what is only read
 _WHOLE = (*_WIDE_ONLY, SMALL_INTEGERS, LARGE_UPDATED, EMPTY)
-_FLOATS_ONLY = (SPARSE, NOT_FINITE, STRUCTURED, MANY_NANS, BELOW_ZERO, LOWEST, ALL_NAN, ENDS, *OF_SIZES)
+_FLOATS_ONLY = (
+    SPARSE,
+    NOT_FINITE,
+    STRUCTURED,
+    MANY_NANS,
+    BELOW_ZERO,
+    LOWEST,
+    ALL_NAN,
+    ENDS,
+    FAR_BELOW,
+    *OF_SIZES,
+)
 _CONSTANT = (LOWEST, ALL_NAN, OPPOSITE)
 _POOL = 1 << 14  # integers of all inputs together
 _MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their complement, 0 or the most
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
-_EACH_NAN = 5  # elements
+_EACH_NAN = _EACH_FULL = 5  # elements
 _EACH_PAIR, _OTHER = 12, 5  # elements for each pair, of which each fifth is of two infinities
 _COMMON = 10  # one in so many elements: a mark rather than a value
 _FEW = 16
@@ -121,6 +142,7 @@ _MANY_BLOCKS = 16
 _PAIRED, _FEW_PAIRED = 4, 6
 _LONGEST = 8  # times the largest
 _FAR = 120.0  # where single precision has no exponential left
+_FARTHEST = -1e12  # its square is still a float
 _MUCH_LARGER = 1e3
 _MARGIN = 16  # pages
 _LARGE_BUFFER = 1 << 26  # bytes
@@ -143,8 +165,11 @@ def write_fresh_inputs(
     directory: Path,
     trial: int,
     named: Named = NONE,
+    only: int | None = None,
 ) -> int:
     """Write a replacement (`replaced.py`) of each buffer that is an input; returns how many. Seeded by `trial`.
+
+    `only`: of that buffer alone, by its index.
 
     Of a launch that reads a small part of a buffer, only what lies around that part is replaced: the rest is not looked
     at, and would cost most of the time.
@@ -156,9 +181,17 @@ def write_fresh_inputs(
     ordered = _ordered(buffers, pieces, access, trial) if trial in (ENDS, WHOLE_ENDS) else frozenset()
     if trial in (ENDS, WHOLE_ENDS) and not ordered:
         return 0
+    if trial == FAR_BELOW and not any(
+        s.element.kind == "float"
+        and access[b.index].any(WRITTEN, s.start, s.end)
+        and _replaceable(s, access[b.index], trial)
+        for b in buffers
+        for s in pieces[b.index]
+    ):
+        return 0
     generator = np.random.default_rng([0x5EED, trial])
     count, planted = 0, Counter[str]()
-    for buffer in buffers:
+    for buffer in (b for b in buffers if only in (None, b.index)):
         touched = access[buffer.index]
         chosen = [s for s in pieces[buffer.index] if _replaceable(s, touched, trial)]
         if not chosen:
@@ -389,32 +422,6 @@ def write_renumbered(
     return count
 
 
-def write_in_order(
-    longer: Sequence[CapturedBuffer],
-    captured: Sequence[CapturedBuffer],
-    elements: Mapping[int, Element],
-    directory: Path,
-) -> int:
-    """Write a replacement of each buffer of a longer launch that was a list in order when it was captured, so that it
-    is one again; returns how many.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    count = 0
-    for buffer, was in zip(longer, captured, strict=True):
-        element = elements.get(buffer.index)
-        if element is None or element.kind == "bytes" or was.size > _LARGE_BUFFER:
-            continue
-        size = element.size
-        if not rises(element.numbers(was.mapped()[: was.size // size * size].tobytes())):
-            continue
-        old = buffer.mapped()
-        raw = old[: len(old) // size * size].view(f"<u{size}")
-        made = raw[np.argsort(element.numbers(raw.tobytes()), kind="stable")]
-        write_replacement(directory, buffer.index, old, [(0, made.view(np.uint8))])
-        count += 1
-    return count
-
-
 def write_updated_nans(
     buffers: tuple[CapturedBuffer, ...],
     pieces: Mapping[int, tuple[Segment, ...]],
@@ -483,10 +490,10 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
         return False
     if trial == LARGE_UPDATED:
         wide = segment.element.kind == "integer" and segment.element.size >= 4
-        return wide and touched.any(WRITTEN, *place) and touched.any(READ_FIRST, *place)
+        return wide and touched.any(WRITTEN, *place) and touched.any(READ_FIRST | ATOMIC, *place)
     if trial == MIXED:
         return segment.element.kind == "integer" and touched.any(READ_FIRST | ATOMIC, *place)
-    if trial == BELOW_ZERO and segment.element.size < 4:
+    if trial in (BELOW_ZERO, FAR_BELOW) and segment.element.size < 4:
         return False  # sums of what is far from zero lose all digits there
     wanted_kind = {NAMED_INTEGERS: "integer", NAMED_LARGE: "float"}.get(trial, segment.element.kind)
     if segment.element.kind != wanted_kind:
@@ -497,7 +504,7 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
             return False
     if not touched.any(WRITTEN, *place):
         return trial != UPDATED
-    if trial == UPDATED:
+    if trial in (UPDATED, FAR_BELOW):
         return touched.any(READ_FIRST | ATOMIC, *place)
     return trial not in _WIDE_ONLY and touched.any(READ_FIRST, *place) and not touched.any(ATOMIC, *place)
 
@@ -529,7 +536,7 @@ def _fresh(
     if trial == FEW_VALUES:
         few = generator.choice(raw[_used(window, element)], _FEWEST)
         return bytes(generator.choice(few, len(raw)).tobytes())
-    if trial in (SORTED, RENUMBERED):
+    if trial in (SORTED, RENUMBERED, SINGLE):
         return _structured_otherwise(raw, element, trial, generator)
     if trial in _WHOLE:
         return _fresh_integers(raw, element, trial, generator)
@@ -557,8 +564,10 @@ def _fresh(
         if trial != AS_NAMED and before % 2 == (trial == EVEN_AS_NAMED):
             return bytes(raw.tobytes())
         return encoded(_of_size(numbers, named), element)
-    if trial == BELOW_ZERO:
-        return encoded(-_FAR - np.abs(numbers), element)
+    if trial in (BELOW_ZERO, FAR_BELOW):
+        updated = trial == FAR_BELOW and (window & WRITTEN).any()
+        below = np.full_like(numbers, _FARTHEST) if updated else -_FAR - np.abs(numbers)
+        return encoded(below, element)
     random = generator.random(len(raw), dtype=numbers.dtype.type)
     if trial == SCALED_AGAIN:
         numbers *= np.exp2(12 * random - 6)
@@ -585,7 +594,11 @@ def _structured_otherwise(
     if trial == RENUMBERED:
         made = renumbered(raw) if whole and element.size >= 4 else None
         return bytes((raw if made is None else made).tobytes())
-    numbers = resorted(element.numbers(raw.tobytes()), generator, whole=whole)
+    known = element.numbers(raw.tobytes())
+    if trial == SINGLE:
+        numbers = in_steps_of_one(known) if whole else None
+    else:
+        numbers = resorted(known, generator, whole=whole)
     if numbers is None:
         return bytes(raw.tobytes())
     return bytes(numbers.astype(np.int64).astype(raw.dtype).tobytes()) if whole else encoded(numbers, element)
@@ -763,12 +776,15 @@ def _negative_integers(raw: NDArray[Any], generator: np.random.Generator, trial:
 
 
 def _of_all_bits(raw: NDArray[Any], generator: np.random.Generator) -> bytes:
-    """Few upper halves, of both signs and the largest, over any lower ones: many differ in the lower half alone."""
+    """Few upper halves, of both signs and the largest, over any lower ones: many differ in the lower half alone, and
+    some lower halves carry with whatever is added.
+    """
     half = 4 * raw.dtype.itemsize
     top = 1 << half - 1
     upper = generator.choice(np.array([0, 1, top // 2, top - 1, top, 2 * top - 1], dtype=raw.dtype), len(raw))
     lower = generator.integers(0, 1 << half, len(raw), dtype=np.uint64).astype(raw.dtype)
     lower = np.where(_coins(len(raw), generator), lower, lower % raw.dtype.type(4))
+    lower[::_EACH_FULL] = raw.dtype.type((1 << half) - 1)
     return bytes((upper << raw.dtype.type(half) | lower).tobytes())
 
 

@@ -40,6 +40,7 @@ _GROWN = (66_000, 264, 44)  # work-items along each side of one, two and three: 
 _FEW_FACTORS = 6
 _MOST_GROWN = 6_000_000  # instructions of waves: some tenths of a second
 _LARGEST_GROWN = 96 << 20  # bytes
+_LARGEST_ELEMENT = 16  # bytes
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
 
 
@@ -186,7 +187,9 @@ def grown_launch(
 
 
 def _with_more_items(dispatch: CapturedDispatch, numbers: Sequence[Number], times: int) -> bytes:
-    """The arguments for so many times the work-items: integers larger whose product or sum needs all workgroups."""
+    """The arguments for so many times the work-items: integers larger whose product or sum needs all workgroups, else
+    those that each are at least as many as all work-items, or as many as the workgroups.
+    """
     most = math.prod(_groups(dispatch)) * math.prod(dispatch.workgroup)
     least = most - math.prod(dispatch.workgroup)
     large = [n for n in numbers if n.value > 1][:_FEW_FACTORS]
@@ -195,7 +198,15 @@ def _with_more_items(dispatch: CapturedDispatch, numbers: Sequence[Number], time
             return with_changes(dispatch.kernarg(), chosen[:1], lambda n: n * times)
         if least < sum(n.value for n in chosen) <= most:
             return with_changes(dispatch.kernarg(), chosen, lambda n: n * times)
-    return dispatch.kernarg()
+    groups = math.prod(_groups(dispatch))
+    # Work-items with several elements each, of which buffers have no more, or workgroups with one part each.
+    held = max((b.size for b in dispatch.buffers), default=0)
+    counts = [
+        n
+        for n in large
+        if n.value == groups or (n.value >= most and n.value <= held <= n.value * _LARGEST_ELEMENT)
+    ]
+    return with_changes(dispatch.kernarg(), counts, lambda n: n * times)
 
 
 def _other_arguments(dispatch: CapturedDispatch, types: Sequence[str], folder: Path) -> list[Variant]:

@@ -39,7 +39,7 @@ def write_mixed(
     draw: int = 0,
     row: int = 0,
 ) -> Path:
-    """Write the replacements to `inputs`. `wide`: sizes in bytes of integers that may have any value; `draw`: 0
+    """Write the replacements to `inputs`. `wide`: buffers of integers that may have any value; `draw`: 0
     or 1, for other contents of the same kind; `row`: how many elements may be a row, where that is known.
     """
     inputs.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def write_mixed(
         if element.kind == "float":
             fresh = _floats(raw, element, named, generator, draw, row)
         else:
-            fresh = _integers(raw, element, named, generator, draw, wide=element.size in wide)
+            fresh = _integers(raw, element, named, generator, draw, wide=buffer.index in wide)
         write_replacement(inputs, buffer.index, old, [(0, np.frombuffer(fresh, dtype=np.uint8))])
     return inputs
 

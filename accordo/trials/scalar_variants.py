@@ -148,11 +148,15 @@ def named_arguments(
     Small ones are tried anyhow. Buffers are longer, as the number may be a size.
     """
     numbers, kernarg = numbers_of(dispatch, types), dispatch.kernarg()
-    integers = sorted((n for n in named.integers if n > _SMALL[1]), reverse=True)[:_FEW_NAMED]
+    listed = sorted((n for n in named.integers if n > 0 and n not in _SMALL_VALUES), reverse=True)
+    integers = [n for n in listed if n > _SMALL[1]][:_FEW_NAMED]
+    integers += [n for n in listed if n <= _SMALL[1]][:_FEW_NAMED]
     floats = sorted(named.floats, key=abs, reverse=True)[:_FEW_NAMED]
     for number in [n for n in numbers if n.kind in ("integer", "float") and n.declared][:_FEW_SMALL]:
         values = integers if number.kind == "integer" else floats
-        tried = [*values, *(v + 1 for v in values)] if number.kind == "integer" else values
+        tried = (
+            list(dict.fromkeys([*values, *(v + 1 for v in values)])) if number.kind == "integer" else values
+        )
         for value in tried:
             label = f"{number.label} {value:g} (the candidate names it)"
             other = with_changes(kernarg, [number], _always(value))

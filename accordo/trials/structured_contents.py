@@ -1,14 +1,23 @@
-"""Other contents of lists that have an order, so that they still have it: sorted ones and numbers of elements.
+"""Other contents of lists that have an order, so that they still have it: sorted ones and numbers of elements; and what
+they hold in a larger launch, whose longer buffers are one part beside the other.
 
 A permutation of offsets, keys in order or parents of nodes is rarely what the kernel is defined on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hipscope.accordo.dispatch.captured import CapturedBuffer
+from hipscope.accordo.dispatch.replaced_buffers import write_replacement
+from hipscope.analysis.source.number_types import Element
+
+Words = NDArray[Any]
 
 _FEWEST, _MOST = 8, 1 << 20  # elements
 _MOST_CHAINED = 1 << 13
@@ -16,6 +25,8 @@ _EXACT = 2.0**53
 _EQUAL = 0.4  # part of the steps
 _ENDS = 2
 _RUN = 6  # steps of 0 side by side
+_LARGEST = 1 << 26  # bytes of a list
+_FEWEST_NUMBERED = 8
 
 
 def resorted(
@@ -38,6 +49,20 @@ def resorted(
     made = np.concatenate([numbers[:1], np.floor(rising) if whole else rising])
     made[-1] = numbers[-1]
     return np.asarray(np.minimum(made, numbers[-1]), dtype=np.float64)
+
+
+def continued(numbers: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """A list of integers in order again and again up to so many elements, each time from where it ended."""
+    rounds, place = np.divmod(np.arange(count), len(numbers))
+    whole = numbers.astype(np.int64)
+    return np.asarray(whole[place] + rounds * (whole[-1] - whole[0]))
+
+
+def in_steps_of_one(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The list from its first element in steps of one; None where it has no order, or would end beyond its last."""
+    if not rises(numbers) or numbers[-1] - numbers[0] < len(numbers) - 1:
+        return None
+    return np.asarray(numbers[0] + np.arange(len(numbers), dtype=np.float64))
 
 
 def rises(numbers: NDArray[np.float64]) -> bool:
@@ -68,3 +93,79 @@ def renumbered(raw: NDArray[Any]) -> NDArray[Any] | None:
     if count <= _MOST_CHAINED:
         numbers = np.where(numbers < own, own - 1, own)
     return (count - 1 - numbers)[::-1].astype(raw.dtype)
+
+
+def write_in_order(
+    longer: Sequence[CapturedBuffer],
+    captured: Sequence[CapturedBuffer],
+    elements: Mapping[int, Element],
+    directory: Path,
+) -> int:
+    """Write a replacement of each buffer that was a list in order, so that it is one again; returns how many."""
+    return _write(_in_order(longer, captured, elements), directory)
+
+
+def write_parts(
+    longer: Sequence[CapturedBuffer],
+    captured: Sequence[CapturedBuffer],
+    elements: Mapping[int, Element],
+    inputs: Collection[int],
+    directory: Path,
+) -> int:
+    """Write a replacement of each of the `inputs` that holds numbers of elements, and of each list in order; how
+    many there are, or 0 without such numbers.
+    """
+    numbers = [(b, words) for b, words in _numbers(longer, captured, elements) if b.index in inputs]
+    return _write([*_in_order(longer, captured, elements), *numbers], directory) if numbers else 0
+
+
+def _write(made: Iterable[tuple[CapturedBuffer, Words]], directory: Path) -> int:
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for buffer, words in made:
+        write_replacement(directory, buffer.index, buffer.mapped(), [(0, words.view(np.uint8))])
+        count += 1
+    return count
+
+
+def _in_order(
+    longer: Sequence[CapturedBuffer], captured: Sequence[CapturedBuffer], elements: Mapping[int, Element]
+) -> Iterator[tuple[CapturedBuffer, Words]]:
+    for buffer, was in zip(longer, captured, strict=True):
+        element = elements.get(buffer.index)
+        if element is None or element.kind == "bytes" or was.size > _LARGEST:
+            continue
+        known = element.numbers(_words(was, element).tobytes())
+        if not rises(known):
+            continue
+        raw = _words(buffer, element)
+        made = continued(known, len(raw)) if element.kind == "integer" else None
+        if made is None or made[-1] >= 1 << 8 * element.size - 1:
+            made = raw[np.argsort(element.numbers(raw.tobytes()), kind="stable")]
+        yield buffer, made.astype(raw.dtype)
+
+
+def _numbers(
+    longer: Sequence[CapturedBuffer], captured: Sequence[CapturedBuffer], elements: Mapping[int, Element]
+) -> Iterator[tuple[CapturedBuffer, Words]]:
+    """Numbers of the elements of the shortest buffer that has so many."""
+    lengths = [
+        b.size // e.size for b in captured if (e := elements.get(b.index)) is not None and e.kind != "bytes"
+    ]
+    for buffer, was in zip(longer, captured, strict=True):
+        element = elements.get(buffer.index)
+        if element is None or element.kind != "integer" or element.size < 4 or was.size > _LARGEST:
+            continue
+        known, raw = _words(was, element), _words(buffer, element)
+        most = int(known.max(initial=0))
+        if most < _FEWEST_NUMBERED or rises(known.astype(np.float64)):
+            continue
+        length = min((n for n in lengths if n > most), default=0)
+        if length and len(known):
+            part = np.arange(len(raw)) // len(known) * length
+            yield buffer, raw[np.arange(len(raw)) % len(known)] + part.astype(raw.dtype)
+
+
+def _words(buffer: CapturedBuffer, element: Element) -> Words:
+    held = buffer.mapped()
+    return held[: len(held) // element.size * element.size].view(f"<u{element.size}")

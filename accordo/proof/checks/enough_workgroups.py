@@ -10,13 +10,19 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from hipscope.accordo.dispatch.access_map import WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedDispatch
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.proof.checks.plan import Proof, parameters_of, trials_of
 from hipscope.accordo.reference.prepare import Prepared
 from hipscope.accordo.reference.run import OtherRun, ReferenceRun, difference_of, unless_same
 from hipscope.accordo.reference.trials import Planned
+from hipscope.accordo.replay.replay import Replay
 from hipscope.accordo.trials.other_launch import Sides, as_it_is, groups_of, reshaped
 from hipscope.accordo.trials.scalar_arguments import numbers_of
 
@@ -35,6 +41,22 @@ def with_enough_workgroups(proof: Proof, prepared: Prepared, run: ReferenceRun) 
         sides = enough_workgroups(prepared.dispatch, run.dispatch, parameters_of(proof, prepared.dispatch))
         prepared.enough[known] = None if sides is None else _run(proof, prepared, run, sides)
     return prepared.enough[known]
+
+
+def as_far_as(result: Replay, few: ReferenceRun, enough: ReferenceRun) -> ReferenceRun:
+    """The original with enough workgroups, as if it had written only where it writes with few of them and where a run
+    of the candidate changed something.
+    """
+    access = {}
+    for buffer in few.dispatch.buffers:
+        replaced = replacement(few.inputs, buffer.index)
+        before = buffer.before() if replaced is None else replaced_contents(replaced, buffer.before)
+        changed = np.frombuffer(result.image(buffer), dtype=np.uint8) != np.frombuffer(before, dtype=np.uint8)
+        left = (few.access[buffer.index].whole & WRITTEN != 0) | changed
+        access[buffer.index] = AccessMap.of(
+            enough.access[buffer.index].whole & np.where(left, 255, 255 - WRITTEN).astype(np.uint8)
+        )
+    return replace(enough, access=access)
 
 
 def enough_workgroups(

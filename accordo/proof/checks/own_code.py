@@ -1,18 +1,32 @@
 """What a candidate's machine code does that the original's does not, and no run need show: the verdict tells it.
 
 Takes both code objects, gives sentences: addresses that are taken for numbers, messages and assertions that are gone.
+And which inputs that no trial varied both codes take in the same way: of these the verdict's reason says nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.code_addresses import taken_for_numbers
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble, mnemonics
 from hipscope.accordo.proof.checks.plan import Proof
+from hipscope.accordo.reference.input_coverage import BEYOND, SHAPES
 
+_AFTER_ALL = re.compile(
+    r"v_(?!mul_[iu]32|mad_[iu]32)\w+_f(?:16|32|64)(?:_[iu]32)?$|v_cndmask_b32$|s_cselect_b64$"
+    r"|[sv]_(?:mov|nop|accvgpr)|s_(?:waitcnt|and_b64|or_b64|andn2_b64)"
+)
+"""What works on floats, chooses among values, or moves them."""
+_ALONG = {"y": ("10", "10"), "z": ("20", "10")}  # where the numbers of a work-item lie in their register
+_BACKWARD = 1 << 15
 _TRAP, _MESSAGE, _CALL = "s_trap", "s_sendmsg", "s_swappc_b64"
+
+_IN_HALVES = re.compile(r"v_(?:pk_)?(?:add|sub|subrev|mul|fma|fmac|mad|mac)_f16$")
+_IN_SINGLES = re.compile(r"v_(?:pk_)?(?:add|sub|subrev|mul|fma|fmac|mad|mac)_f32$|v_(?:fma|mad)_mix")
 
 
 def told_by_code(proof: Proof, dispatch: CapturedDispatch) -> Iterator[str]:
@@ -27,6 +41,13 @@ def told_by_code(proof: Proof, dispatch: CapturedDispatch) -> Iterator[str]:
     numbers = sorted(taken_for_numbers(own, pointers) - taken_for_numbers(known, pointers))
     if numbers:
         yield f"never with addresses of every value, which the rewrite takes for numbers (`{numbers[0]}`)"
+    halves = sorted(set(filter(_IN_HALVES.match, _kinds(own))))
+    if (
+        halves
+        and any(map(_IN_SINGLES.match, _kinds(known)))
+        and not any(map(_IN_HALVES.match, _kinds(known)))
+    ):
+        yield f"never with more than 16 bits of each float, in which the rewrite computes (`{halves[0]}`)"
     objects = [mnemonics(path, objdump) for path in (proof.candidate, dispatch.code_object)]
     (now, was), (ours, theirs) = (_kinds(own), _kinds(known)), objects
     if _stops(was, theirs) and not _stops(now, ours):
@@ -46,3 +67,41 @@ def _stops(kernel: Collection[str], everything: Collection[str]) -> bool:
 
 def _asks_the_host(kernel: Collection[str], everything: Collection[str]) -> bool:
     return _MESSAGE in kernel or (_CALL in kernel and _MESSAGE in everything)
+
+
+def taken_alike(proof: Proof, dispatch: CapturedDispatch, names: Iterable[str]) -> set[str]:
+    """Those of the inputs that never varied of which the rewrite makes the same as the original does.
+
+    Of more work-items than were tried it makes the same if none of its loops is gone: narrower numbers are told apart.
+    Shapes of launches are no concern of code that differs in its arithmetic on floats alone.
+    """
+    objdump, kernel = proof.reference.settings.objdump, dispatch.kernel
+    own, known = (disassemble(path, objdump, kernel) for path in (proof.candidate, dispatch.code_object))
+    if not own or not known:
+        return set()
+    counts = Counter(map(_plain, own)), Counter(map(_plain, known))
+    differing = [one for one in {*counts[0], *counts[1]} if counts[0][one] != counts[1][one]]
+    floats_alone = all(_AFTER_ALL.match(name) for name, _ in differing)
+    found = set()
+    for name in names:
+        if name == BEYOND:
+            alike = _loops(own) >= _loops(known)
+        elif name.startswith(SHAPES):
+            field = _ALONG.get(name[-1]) if name.startswith(SHAPES[1]) else None
+            alike = floats_alone or (field is not None and not any(field == c[-2:] for _, c in differing))
+        else:
+            alike = False
+        if alike:
+            found.add(name)
+    return found
+
+
+def _plain(one: AssemblyInstruction) -> tuple[str, tuple[str, ...]]:
+    """An instruction without its registers."""
+    return one.mnemonic, tuple(text for text in one.operands if re.match(r"-?\d|0x", text))
+
+
+def _loops(code: tuple[AssemblyInstruction, ...]) -> int:
+    """How many branches lead back."""
+    ends = (one.operands[0] for one in code if "branch" in one.mnemonic and one.operands)
+    return sum(text.isdigit() and int(text) >= _BACKWARD for text in ends)

@@ -18,7 +18,7 @@ from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replac
 from hipscope.accordo.model.verdict import Mismatch, MismatchKind
 from hipscope.accordo.proof.checks.atomics import lost_atomics, written_back
 from hipscope.accordo.proof.checks.block_compare import agree
-from hipscope.accordo.proof.checks.enough_workgroups import NOTE, with_enough_workgroups
+from hipscope.accordo.proof.checks.enough_workgroups import NOTE, as_far_as, with_enough_workgroups
 from hipscope.accordo.proof.checks.nan_bits import but_for_nans
 from hipscope.accordo.proof.checks.plan import Plan, Proof, Turn, allowed, is_traced
 from hipscope.accordo.proof.checks.precision import (
@@ -68,10 +68,16 @@ def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundR
 
 
 def _right_with_enough(proof: Proof, prepared: Prepared, turn: Turn, result: Replay) -> bool:
-    """Whether a run left what the original leaves with as many workgroups as its sizes ask for. The verdict says it."""
+    """Whether a run left what the original leaves with as many workgroups as its sizes ask for, or, of work-items with
+    several elements each, a part of that beside what it leaves with these. The verdict says it.
+    """
     enough = with_enough_workgroups(proof, prepared, turn.run)
-    if enough is None or _judge(proof, prepared, replace(turn, run=enough), result)[0]:
+    if enough is None:
         return False
+    if _judge(proof, prepared, replace(turn, run=enough), result)[0]:
+        part = replace(turn, run=as_far_as(result, turn.run, enough))
+        if _judge(proof, prepared, part, result)[0]:
+            return False
     if NOTE not in proof.notes:
         proof.notes.append(NOTE)
     return True

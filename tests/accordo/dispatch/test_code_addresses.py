@@ -36,6 +36,7 @@ def test_what_no_access_needs_is_seen(hashed: str) -> None:
         "v_lshl_add_u64 v[2:3], v[0:1], 2, s[4:5]\nglobal_load_dword v4, v[2:3], off\nv_and_b32 v4, 1, v4",
         "s_mul_i32 s10, s8, s8\ns_lshr_b32 s8, s8, 2",
         "s_cmp_eq_u64 s[4:5], 0",
+        "v_lshl_add_u64 v[2:3], v[0:1], 2, s[4:5]\nv_pk_fma_f32 v[4:5], v[2:3], v[6:7], v[8:9]",  # it held a float
         "s_add_u32 s10, s4, s8\ns_addc_u32 s11, s5, 0\ns_cmp_lg_u64 s[10:11], s[4:5]",
         "s_sub_u32 s10, s4, s6\ns_lshr_b32 s10, s10, 2",
         "s_load_dword s4, s[0:1], 0x10\ns_lshr_b32 s4, s4, 2",

@@ -5,11 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from hipscope.accordo.dispatch.access_map import READ, AccessMap
+from hipscope.accordo.dispatch.captured import read_capture_set
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.trials.code_constants import Named, compared_in
-from hipscope.accordo.trials.crossed_arguments import crossed_arguments
+from hipscope.accordo.trials.crossed_arguments import crossed_arguments, moved_numbers
+from hipscope.analysis.source.number_types import element_of
 from tests.accordo.dispatch.test_code_addresses import code
+from tests.accordo.trials.test_launch_variants import launch as grid_launch
 from tests.accordo.trials.test_scalar_variants import launch
 
 LAUNCH = struct.Struct("<iiff")
@@ -23,7 +31,7 @@ def rows(folder: Path, conditions: Named) -> list[tuple[int, int, float, float]]
 
 def test_flags_and_signs_meet_in_pairs_and_few_launches_do(tmp_path: Path) -> None:
     found = rows(tmp_path, Named(frozenset(), frozenset()))
-    assert len(found) == 12
+    assert len(found) == 14
     assert found[0] == (1000, 0, 2.0, 0.5)  # other inputs alone
     signs = {(row[2] < 0, row[3] < 0) for row in found}
     assert signs == set(itertools.product((True, False), repeat=2))
@@ -76,3 +84,32 @@ def test_a_comparison_with_infinity_counts_however_the_compiler_makes_it() -> No
 def test_what_begins_a_search_for_the_largest_asks_for_no_infinity() -> None:
     found, _ = compared_in(code("v_mov_b32 v1, 0xff800000\nv_max_f32 v1, v1, v2\nv_cmp_gt_f32 vcc, v2, v1"))
     assert not found
+
+
+def test_small_integers_have_both_signs_by_turns_and_lists_of_one_element_negative_floats(
+    tmp_path: Path,
+) -> None:
+    dispatch = launch(tmp_path, struct.pack("<iiif", 1000, 3, 0, 2.0), 4, 4, 4, 4)
+    made = crossed_arguments(dispatch, ["int"] * 3 + ["float"], Named(frozenset(), frozenset()))
+    found = {struct.unpack("<iiif", row.kernarg) for row in made}
+    assert {(1000, -1, 1, 2.0), (1000, 1, -1, 2.0), (1, 3, 0, -2.0)} <= found
+
+
+def test_a_small_argument_and_the_elements_that_are_the_same_become_larger_together(tmp_path: Path) -> None:
+    recorded = grid_launch(tmp_path, 47, 0, 12)
+    held = replace(recorded, buffers=read_capture_set(tmp_path / "capture")[0].buffers)
+    words = {b.index: np.frombuffer(b.before(), dtype="<i4") for b in held.buffers}
+    elements = {i: element_of("int") for i in words}
+    access = {b.index: AccessMap.of(np.full(b.size, READ, dtype=np.uint8)) for b in held.buffers}
+    made = list(moved_numbers(held, ["int", "int", "int", "float"], elements, access, tmp_path / "moved"))
+    numbers = [struct.unpack("<3if", one.dispatch.kernarg())[:3] for one in made]
+    assert numbers == [(47, 67, 12), (47, 65603, 12)]
+    for buffer in held.buffers:
+        kept = replacement(made[0].inputs, buffer.index)
+        before = words[buffer.index]
+        assert (kept is not None) == (before == 0).any()
+        if kept is not None:
+            after = np.frombuffer(replaced_contents(kept, buffer.before), dtype="<i4")
+            assert (after == np.where(before == 0, 67, before)).all()
+    floats = {i: replace(element_of("int"), kind="float") for i in words}
+    assert not list(moved_numbers(held, ["int"] * 3, floats, access, tmp_path / "none"))

@@ -10,16 +10,15 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from hipscope.accordo.dispatch.access_map import READ, WRITTEN, AccessMap
+from hipscope.accordo.dispatch.access_map import ATOMIC, PAGE, READ, READ_FIRST, WRITTEN, AccessMap, read_runs
 from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.dispatch.element_types import segments
-from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement, write_replacement
 from hipscope.accordo.reference import trials
 from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.code_constants import Named
 from hipscope.accordo.trials.fresh_inputs import permuted, write_unread
 from hipscope.analysis.errors import Cancelled
-from hipscope.analysis.source.number_types import element_of
 from hipscope.emulator.captures import seal
 
 
@@ -144,21 +143,56 @@ def test_sorted_keys_end_in_the_largest_and_offsets_do_not(tmp_path: Path) -> No
     ]
 
 
-def test_a_sorted_list_that_is_repeated_for_a_longer_launch_is_sorted_again(tmp_path: Path) -> None:
-    def buffer(name: str, index: int, numbers: np.ndarray) -> CapturedBuffer:
-        (folder := tmp_path / name).mkdir(exist_ok=True)
-        before = folder / f"buffer_{index}.before"
-        before.write_bytes(numbers.tobytes())
-        return CapturedBuffer(index, 0, numbers.nbytes, ((index, 0),), before, before)
-
-    keys, values = np.arange(-20, 20, dtype="<i4"), np.arange(40, 0, -1, dtype="<i4")
-    was = [buffer("was", n, held) for n, held in enumerate((keys, values))]
-    longer = [buffer("longer", n, np.tile(held, 3)) for n, held in enumerate((keys, values))]
-    seal(tmp_path / "was")
-    seal(tmp_path / "longer")
-    elements = {n: element_of("int") for n in (0, 1)}
-    assert fresh_inputs.write_in_order(longer, was, elements, tmp_path / "fresh") == 1
-    kept = replacement(tmp_path / "fresh", 0)
+def changed(
+    folder: Path, trial: int, held: np.ndarray, name: str, bits: int, only: int | None = None
+) -> np.ndarray | None:
+    """What a trial makes of a buffer of elements of a type that is accessed so; None where it leaves it alone."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "buffer_0.before"
+    path.write_bytes(held.tobytes())
+    seal(folder)
+    one = CapturedBuffer(0, 0, held.nbytes, ((0, 0),), path, path)
+    access = {0: AccessMap.of(np.full(held.nbytes, bits, dtype=np.uint8))}
+    pieces = {0: segments(one, {0: name})}
+    if not fresh_inputs.write_fresh_inputs((one,), pieces, access, folder / "fresh", trial, only=only):
+        return None
+    kept = replacement(folder / "fresh", 0)
     assert kept is not None
-    made = np.frombuffer(replaced_contents(kept, longer[0].before), dtype="<i4")
-    assert made.tolist() == np.repeat(keys, 3).tolist()
+    return np.frombuffer(replaced_contents(kept, one.before), dtype=held.dtype)
+
+
+def test_a_total_to_which_an_atomic_adds_carries_beyond_32_bits(tmp_path: Path) -> None:
+    totals = np.zeros(1, dtype="<u8")
+    made = changed(tmp_path, fresh_inputs.LARGE_UPDATED, totals, "unsigned long", READ | ATOMIC | WRITTEN)
+    assert made is not None
+    assert made[0] & 0xFFFFFFFF == 0xFFFFFFFF
+    assert changed(tmp_path, fresh_inputs.LARGE_UPDATED, totals, "unsigned long", READ | WRITTEN) is None
+
+
+def test_what_is_updated_is_farther_below_zero_than_any_input(tmp_path: Path) -> None:
+    numbers = np.linspace(-5, 5, 64, dtype="<f4")
+    updated = changed(tmp_path / "updated", fresh_inputs.FAR_BELOW, numbers, "float", READ | ATOMIC | WRITTEN)
+    assert updated is not None
+    assert (updated < -1e11).all()
+    assert changed(tmp_path / "read", fresh_inputs.FAR_BELOW, numbers, "float", READ | READ_FIRST) is None
+
+
+def test_large_integers_go_into_one_input_alone(tmp_path: Path) -> None:
+    numbers, read = np.arange(64, dtype="<i4"), READ | READ_FIRST
+    assert changed(tmp_path, fresh_inputs.LARGE_INTEGERS, numbers, "int", read, only=1) is None
+    made = changed(tmp_path, fresh_inputs.LARGE_INTEGERS, numbers, "int", read, only=0)
+    assert made is not None
+    assert (np.abs(made.astype(np.int64)) > 1 << 19).all()
+
+
+def test_parts_that_are_no_whole_pages_are_kept_as_whole_pages(tmp_path: Path) -> None:
+    held = np.zeros(1 << 21, dtype=np.uint8)
+    write_replacement(tmp_path, 0, held, [(12, np.full(4, 7, dtype=np.uint8)), (9000, np.ones(4, np.uint8))])
+    kept = replacement(tmp_path, 0)
+    assert kept is not None
+    assert kept.suffix == ".runs"
+    runs = list(read_runs(kept.read_bytes()))
+    assert [(at, len(part)) for at, part in runs] == [(0, PAGE), (2 * PAGE, PAGE)]
+    made = np.frombuffer(replaced_contents(kept, held.tobytes), dtype=np.uint8)
+    assert made[12:16].tolist() == [7] * 4
+    assert made.sum() == 32

@@ -99,6 +99,7 @@ def test_a_grown_launch_is_beyond_16_bits_and_so_are_what_bounds_it_and_its_buff
         ((50, 6, 12), (50 * 207, 6, 12)),  # elements of a table with rows of six
         ((120, 190, 12), (120 * 207, 190 * 207, 12)),  # two lists
         ((77, 1000, 12), (77, 1000, 12)),  # a workgroup for each row of the buffers
+        ((77, 9, 5), (77, 9, 5 * 207)),  # a workgroup for each of five parts
     ],
 )
 def test_a_launch_also_grows_where_no_integer_alone_bounds_it(
@@ -113,6 +114,15 @@ def test_a_launch_also_grows_where_no_integer_alone_bounds_it(
     assert grown.dispatch.grid == (320 * 207, 1, 1)
     sizes = zip(grown.dispatch.buffers, buffers, strict=True)
     assert all(long.size >= 207 * short.size for long, short in sizes)
+
+
+def test_a_launch_grows_of_which_each_work_item_has_several_elements(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, 47, 2, 12)
+    buffers = read_capture_set(tmp_path / "capture")[0].buffers
+    twenty = replace(dispatch, grid=(20, 1, 1), workgroup=(4, 1, 1), buffers=buffers)
+    grown = grown_launch(twenty, TYPES, tmp_path / "grown", instructions=100)
+    assert grown is not None
+    assert struct.unpack("<3if", grown.dispatch.kernarg())[:3] == (47 * 3300, 2, 12)
 
 
 def test_each_side_of_a_workgroup_is_halved(tmp_path: Path) -> None:

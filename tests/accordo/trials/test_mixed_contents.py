@@ -30,8 +30,8 @@ def mixed(
     buffer = CapturedBuffer(0, 4096, held.nbytes, (), before, before)
     named = Named(floats, frozenset({40, 3000}))
     element = element_of(type_name)
-    sizes = frozenset({element.size}) if wide else frozenset[int]()
-    made = write_mixed((buffer,), {0: element}, folder / "made", named, wide=sizes, draw=draw, row=row)
+    any_value = frozenset({0}) if wide else frozenset[int]()
+    made = write_mixed((buffer,), {0: element}, folder / "made", named, wide=any_value, draw=draw, row=row)
     return np.fromfile(made / "buffer_0.before", dtype=held.dtype)
 
 

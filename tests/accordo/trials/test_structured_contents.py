@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from hipscope.accordo.trials.structured_contents import renumbered, resorted, rises, with_ends
+from hipscope.accordo.dispatch.captured import CapturedBuffer
+from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
+from hipscope.accordo.trials.structured_contents import (
+    in_steps_of_one,
+    renumbered,
+    resorted,
+    rises,
+    with_ends,
+    write_in_order,
+    write_parts,
+)
+from hipscope.analysis.source.number_types import element_of
+from hipscope.emulator.captures import seal
 
 
 def test_a_rising_list_rises_otherwise_between_the_same_ends_in_part_by_nothing() -> None:
@@ -45,3 +59,52 @@ def test_a_list_with_other_ends_is_still_in_order() -> None:
     assert made.tolist() == [-np.inf, -np.inf, *range(2, 8), np.inf, np.inf]
     assert rises(raw.astype(np.float64))
     assert not rises(raw[::-1].astype(np.float64))
+
+
+def test_each_of_many_lists_holds_one_element() -> None:
+    made = in_steps_of_one(np.arange(5.0, 505.0, 5.0))
+    assert made is not None
+    assert made.tolist() == list(range(5, 105))
+    assert (
+        in_steps_of_one(np.array([0.0, 0, 0, 1, 1, 1, 2, 2, 2, 3])) is None
+    )  # it would end beyond its last element
+
+
+def buffers(folder: Path, *contents: np.ndarray) -> list[CapturedBuffer]:
+    folder.mkdir()
+    for index, numbers in enumerate(contents):
+        (folder / f"buffer_{index}.before").write_bytes(numbers.tobytes())
+    seal(folder)
+    paths = [folder / f"buffer_{index}.before" for index in range(len(contents))]
+    return [
+        CapturedBuffer(index, 0, numbers.nbytes, ((index, 0),), path, path)
+        for index, (numbers, path) in enumerate(zip(contents, paths, strict=True))
+    ]
+
+
+def left(folder: Path, buffer: CapturedBuffer) -> list[int]:
+    kept = replacement(folder, buffer.index)
+    assert kept is not None
+    return list(np.frombuffer(replaced_contents(kept, buffer.before), dtype="<i4"))
+
+
+def test_a_sorted_list_goes_on_in_a_longer_launch(tmp_path: Path) -> None:
+    keys, values = np.arange(-20, 20, dtype="<i4"), np.arange(40, 0, -1, dtype="<i4")
+    was = buffers(tmp_path / "was", keys, values)
+    longer = buffers(tmp_path / "longer", *(np.tile(held, 3) for held in (keys, values)))
+    elements = {n: element_of("int") for n in (0, 1)}
+    assert write_in_order(longer, was, elements, tmp_path / "fresh") == 1
+    assert left(tmp_path / "fresh", longer[0]) == [*range(-20, 20), *range(19, 59), *range(58, 98)]
+
+
+def test_numbers_of_elements_lead_into_each_part_of_what_they_number(tmp_path: Path) -> None:
+    offsets, numbers = np.arange(0, 45, 5, dtype="<i4"), np.arange(39, -1, -1, dtype="<i4") % 20
+    numbered = np.zeros(20, dtype="<f4")
+    held = (offsets, numbers, numbered)
+    was = buffers(tmp_path / "was", *held)
+    longer = buffers(tmp_path / "longer", *(np.tile(one, 2) for one in held))
+    elements = {0: element_of("int"), 1: element_of("int"), 2: element_of("float")}
+    assert write_parts(longer, was, elements, {0, 1}, tmp_path / "fresh") == 2
+    assert left(tmp_path / "fresh", longer[0]) == [*range(0, 45, 5), *range(40, 85, 5)]
+    assert left(tmp_path / "fresh", longer[1]) == [*numbers.tolist(), *(numbers + 20).tolist()]
+    assert write_parts(longer, was, elements, {0}, tmp_path / "none") == 0  # a list in order alone

@@ -5,11 +5,15 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
+from hipscope.accordo.dispatch.access_map import WRITTEN, AccessMap
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.proof.checks.enough_workgroups import enough_workgroups
+from hipscope.accordo.proof.checks.enough_workgroups import as_far_as, enough_workgroups
+from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.trials.other_launch import Sides
 from tests.accordo.trials.test_scalar_variants import launch
 
@@ -58,3 +62,20 @@ def test_where_no_integer_bounds_a_side_there_are_as_many_work_items_as_recorded
     recorded = launched("recorded", 50, 24, 5)
     assert enough_workgroups(recorded, launched("fewer", 50, 24, 4), TYPES) == (5, 1, 1)
     assert enough_workgroups(recorded, launched("larger", 100, 24, 5), TYPES) == (10, 1, 1)
+
+
+def test_what_a_rewrite_does_beyond_few_workgroups_is_held_against_what_enough_of_them_do(
+    tmp_path: Path,
+) -> None:
+    before = np.zeros(4, dtype="<f4").tobytes()
+    buffer = Mock(index=0, before=lambda: before)
+    few, enough = (
+        ReferenceRun(name, Mock(buffers=(buffer,)), None, {}, Mock(), {0: AccessMap.of(bits)}, {})
+        for name, bits in (
+            ("few", np.repeat([WRITTEN, 0, 0, 0], 4).astype(np.uint8)),
+            ("enough", np.full(16, WRITTEN, dtype=np.uint8)),
+        )
+    )
+    left = Mock(image=lambda _: np.array([1, 2, 0, 0], dtype="<f4").tobytes())
+    written = as_far_as(left, few, enough).access[0].whole.reshape(4, 4) & WRITTEN
+    assert written.any(axis=1).tolist() == [True, True, False, False]

@@ -1,0 +1,62 @@
+"""What is told of a candidate's machine code beside the original's, and which inputs both take in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from hipscope.accordo.proof.checks import own_code
+from hipscope.accordo.reference.input_coverage import BEYOND
+from tests.accordo.dispatch.test_code_addresses import code
+
+SINGLE = "v_cvt_f32_f16 v2, v0\nv_fma_f32 v2, v1, v2, v3\nv_cvt_f16_f32 v2, v2"
+LOOP = "v_add_u32 v1, s2, v1\ns_cmp_lg_u32 s3, 0\ns_cbranch_scc1 65521"
+Z = "the workgroup size along z"
+
+
+@pytest.fixture
+def pair(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """A proof whose candidate and original have the code of its attributes `own` and `known`."""
+    proof = Mock(candidate=Path("own"))
+    monkeypatch.setattr(own_code, "disassemble", lambda path, *_: code(getattr(proof, path.name)))
+    monkeypatch.setattr(
+        own_code, "mnemonics", lambda path, *_: [one.mnemonic for one in code(getattr(proof, path.name))]
+    )
+    return proof
+
+
+def launched() -> Mock:
+    return Mock(code_object=Path("known"), explicit_arguments=())
+
+
+def told(proof: Mock, own: str, known: str) -> list[str]:
+    proof.own, proof.known = own, known
+    return list(own_code.told_by_code(proof, launched()))
+
+
+def alike(proof: Mock, own: str, known: str, *names: str) -> set[str]:
+    proof.own, proof.known = own, known
+    return own_code.taken_alike(proof, launched(), names)
+
+
+def test_arithmetic_in_halves_where_the_original_has_singles_is_named(pair: Mock) -> None:
+    (one,) = told(pair, "v_fma_f16 v2, v1, v2, v3", SINGLE)
+    assert "16 bits of each float" in one
+    assert "`v_fma_f16`" in one
+    assert told(pair, SINGLE, SINGLE) == []
+    assert told(pair, "v_pk_fma_f16 v2, v1, v2, v3", "v_mul_f16 v2, v1, v2") == []  # so does the original
+
+
+def test_more_work_items_are_no_question_for_a_rewrite_that_has_all_loops(pair: Mock) -> None:
+    assert alike(pair, f"{LOOP}\nv_add_u32 v2, 4, v2", LOOP, BEYOND) == {BEYOND}
+    assert alike(pair, "v_add_u32 v1, s2, v1", LOOP, BEYOND) == set()
+
+
+def test_the_shape_of_a_launch_is_no_question_for_other_arithmetic_on_floats(pair: Mock) -> None:
+    known = "v_bfe_u32 v1, v0, 10, 10\nv_add_f32 v2, v2, v3"
+    names = ("the workgroup size along x", Z, "the grid size", "`nodes`")
+    assert alike(pair, known.replace("add", "fma"), known, *names) == set(names[:3])
+    assert alike(pair, f"{known}\nds_read_b32 v3, v2", known, *names) == {Z}
+    assert alike(pair, f"{known}\nv_bfe_u32 v1, v0, 20, 10", known, *names) == set()
