@@ -97,6 +97,8 @@ def findings_and_hints(
     weighted: list[tuple[float, Finding]] = []
     hints: list[tuple[float, Finding]] = []
     for kernel in profile.kernels:
+        if kernel.name.startswith(_OF_THE_RUNTIME):
+            continue
         weight = kernel.time_ns / total if total else 1.0
         for formula in chosen:
             for f in _joined(ask_formula(formula, profile, kernel, texts), min_share):
@@ -129,6 +131,9 @@ def _joined(findings: Sequence[Finding], min_share: float) -> list[Finding]:
     return [*(f for f in findings if f not in small), joined]
 
 
+_OF_THE_RUNTIME = (
+    "__amd_rocclr_"  # HIP copies and fills with them: nobody's program has their text or their launches
+)
 _SEVERAL = 2  # lines
 _LEAST = 0.0005  # of the time: less would be named with 0.0 %
 _NAMED = 5  # of the other lines

@@ -9,12 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.ingest.capture_files import results_json
+from tests.analysis.ingest.capture_files import AGENTS, kernel_trace, results_json
 from tests.server.command_line import Cli
 from tests.server.features.commands.test_open_profile import write_capture
 
 DATA = Path(__file__).parents[2] / "data" / "captures"
 ADD = "addition_kernel"
+
+
+def test_nothing_is_found_in_kernels_of_the_runtime(cli: Cli, tmp_path: Path) -> None:
+    """Their launches are as small as those of the program beside them, and are not the program's to change."""
+    (tmp_path / "1_agent_info.csv").write_text(AGENTS)
+    launches = ((1, "__amd_rocclr_fillBufferAligned", 10**6, 2 * 10**6), (2, "scale", 3 * 10**6, 4 * 10**6))
+    kernel_trace(tmp_path / "1_kernel_trace.csv", launches)
+    trace = tmp_path / "1_kernel_trace.csv"
+    trace.write_text(trace.read_text().replace(",65536,1,1", ",512,1,1"))
+    report = json.loads(cli("show", str(tmp_path), "--format", "json").stdout)
+    assert [f["kernel"] for f in report["findings"]] == ["scale"]
 
 
 def test_the_report_has_the_parts_of_counters_by_instance(cli: Cli, tmp_path: Path) -> None:
