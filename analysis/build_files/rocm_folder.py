@@ -39,6 +39,7 @@ _MOST_TEXTS = 500
 # The imported target of each library that has a stand-in, by the name of its CMake package.
 _LIBRARIES = {
     "hipblas": "roc::hipblas",
+    "hipfft": "hip::hipfft",
     "hiprand": "hip::hiprand",
     "rocblas": "roc::rocblas",
     "rocrand": "roc::rocrand",
@@ -79,6 +80,7 @@ class CompilerCalls:
 
 
 def installed(header: str) -> bool:
+    """Whether the system has this header, or folder of headers."""
     return any((Path("/") / folder / header).exists() for folder in _SYSTEM_HEADERS)
 
 

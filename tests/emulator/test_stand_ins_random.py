@@ -127,8 +127,8 @@ int main() {
   const int n = 20001;
   float* f; double* d; unsigned *u, *w;
   CHECK(hipMalloc(&f, n * 4)); CHECK(hipMalloc(&d, n * 8)); CHECK(hipMalloc(&u, n * 4)); CHECK(hipMalloc(&w, n * 4));
-  for (hiprandRngType_t type : {HIPRAND_RNG_PSEUDO_DEFAULT, HIPRAND_RNG_PSEUDO_MRG32K3A, HIPRAND_RNG_PSEUDO_PHILOX4_32_10,
-                                HIPRAND_RNG_PSEUDO_MT19937}) {
+  for (hiprandRngType_t type : {HIPRAND_RNG_PSEUDO_DEFAULT, HIPRAND_RNG_PSEUDO_MRG32K3A,
+                                HIPRAND_RNG_PSEUDO_PHILOX4_32_10, HIPRAND_RNG_PSEUDO_MT19937}) {
     hiprandGenerator_t g;
     OK(hiprandCreateGenerator(&g, type));
     OK(hiprandSetPseudoRandomGeneratorSeed(g, 42));

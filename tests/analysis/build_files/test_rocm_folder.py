@@ -163,6 +163,7 @@ LIBRARY_MAIN = "#include <{header}>\nint main() {{ return 0; }}\n"
     [
         ("hipblas", "roc::hipblas", "hipblas/hipblas.h"),
         ("rocblas", "roc::rocblas", "rocblas/rocblas.h"),
+        ("hipfft", "hip::hipfft", "hipfft/hipfft.h"),
         ("hiprand", "hip::hiprand", "hiprand/hiprand.h"),
         ("rocrand", "roc::rocrand", "rocrand/rocrand.h"),
         (

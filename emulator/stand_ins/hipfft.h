@@ -1,0 +1,3 @@
+// Another place of this header.
+#pragma once
+#include "hipfft/hipfft.h"
