@@ -59,7 +59,11 @@ _LACKING = re.compile(
 _OF_ANOTHER = re.compile(r"CUDA|NVCC|NVIDIA|Kokkos|RAJA|SYCL", re.IGNORECASE)  # another choice needs it
 _COMPILER = "-DCMAKE_CXX_COMPILER="
 _OFF = re.compile(r"\boption\s*\(\s*(\w*(?:HIP|ROCM|AMD)\w*)\s[^)]*?\bOFF\s*\)", re.IGNORECASE)
-_ON = re.compile(r"\boption\s*\(\s*(\w*(?:CUDA|NVCC|NVIDIA)\w*)\s[^)]*?\bON\s*\)", re.IGNORECASE)
+_ON = re.compile(
+    r"\boption\s*\(\s*(\w*(?:CUDA|NVCC|NVIDIA|OPENCL|SYCL|KOKKOS)\w*)\s[^)]*?\bON\s*\)", re.IGNORECASE
+)
+_TESTS_ON = re.compile(r"\boption\s*\(\s*(\w*(?:TEST|BENCH|DOC)\w*)\s[^)]*?\bON\s*\)", re.IGNORECASE)
+_OF_TESTS = re.compile(r"gtest|googletest|catch2|doctest|benchmark|doxygen|sphinx|boost_unit", re.IGNORECASE)
 _COMPARED = re.compile(
     r"[(\s\"{](\w+)\}?\"?\s+(?:STREQUAL|MATCHES|EQUAL)\s+\"?(\w*(?:HIP|ROCM|AMD)\w*)\"?", re.IGNORECASE
 )
@@ -119,6 +123,9 @@ def configured_programs(
         if but_for_compiler == skipped:
             continue
         configured, reason = _configure(project, cmake, calls, options, cancel)
+        if reason is not None and _OF_TESTS.search(reason) and (off := _tests_off(project)):
+            options = (*options, *off)
+            configured, reason = _configure(project, cmake, calls, options, cancel)
         found = [
             replace(one, top=top)
             for one in configured
@@ -135,6 +142,13 @@ def configured_programs(
         if other or (reason is not None and not re.search(r"compiler|hipcc|clang|CXX", reason)):
             skipped = but_for_compiler
     return tuple(best), None if best else refused or f"{CMAKE_FILE} makes no program"
+
+
+def _tests_off(project: Path) -> list[str]:
+    """Options that leave out tests, benchmarks and texts that are on by default."""
+    whole = _whole_text(project)
+    names = [*_TESTS_ON.findall(whole), *(["BUILD_TESTING"] if re.search(r"\bCTest\b", whole) else [])]
+    return [f"-D{name}=OFF" for name in dict.fromkeys(names)]
 
 
 def begins_project(directory: Path) -> bool:
@@ -169,7 +183,7 @@ def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
     switched = [
         name
         for name in _OFF.findall(whole)
-        if not re.search("test|doc|debug|prof|unsafe|aware|fast", name, re.IGNORECASE)
+        if not re.search("test|doc|debug|prof|unsafe|aware|fast|_cpu", name, re.IGNORECASE)
     ]
     on = [f"-D{name}=ON" for name in dict.fromkeys(switched)]
     off = [f"-D{name}=OFF" for name in dict.fromkeys(_ON.findall(whole))]

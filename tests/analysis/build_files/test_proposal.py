@@ -601,3 +601,20 @@ def test_sources_of_cuda_are_no_programs_and_a_makefile_for_a_module_of_python_s
     assert said.refused[0].endswith(
         "no command of Makefile or Makefile.hip links a program; it installs a module of Python"
     )
+
+
+def test_tests_and_other_models_that_cmake_stops_for_are_left_out(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(waves CXX)\n"
+        'option(WAVES_HIP "for AMD" OFF)\noption(WAVES_OPENCL "for OpenCL" ON)\noption(WAVES_TESTS "tests" ON)\n'
+        "if(WAVES_TESTS)\nfind_package(GTest 99 REQUIRED)\nendif()\n"
+        "if(WAVES_OPENCL)\nfind_package(NoOpenCL REQUIRED)\nendif()\n"
+        "if(WAVES_HIP)\nadd_executable(waves main.cpp)\nendif()\n"
+    )
+    (tmp_path / "main.cpp").write_text(MAIN)
+    said = propose_builds(tmp_path, toolchain.calls)
+    build = said.found[0].build or ""
+    assert said.found[0].origin == "CMakeLists.txt", said.refused
+    assert all(f"-D{one}" in build for one in ("WAVES_HIP=ON", "WAVES_OPENCL=OFF", "WAVES_TESTS=OFF")), build
