@@ -110,10 +110,11 @@ class _Reader:
         """From the view `kernels`; from the tables where it is not there, or joins to fewer rows than there are."""
         raw = self._table("kernel_dispatch")
         there = self._count(raw) if raw else 0
-        if "kernels" in self._relations and (not there or self._count("kernels") >= there):
-            have = self._columns_of("kernels")
-            if {"name", "start", "end"} <= set(have):
-                return self._read_launches("kernels", have, "name")
+        have = self._columns_of("kernels") if "kernels" in self._relations else {}
+        if {"name", "start", "end"} <= set(have):
+            found = self._read_launches("kernels", have, "name")
+            if len(found) >= there:
+                return found
         if not there or raw is None:
             return None
         if "kernels" in self._relations:
@@ -171,8 +172,9 @@ class _Reader:
         if len(known) < len(values):
             self._notes.append(f"{len(values) - len(known)} of {len(values)} counter values are no numbers")
         found.counters += split_passes(launches, known, names, values)
-        if {"expression", "is_derived"} <= set(have):
-            query = f"SELECT DISTINCT counter_name, expression FROM {view} WHERE expression IS NOT NULL"
+        counters = self._table("info_pmc")  # the view joins and groups all values for it
+        if counters is not None and {"name", "expression"} <= set(self._columns_of(counters)):
+            query = f'SELECT DISTINCT name, expression FROM "{counters}" WHERE expression IS NOT NULL'
             found.kinds |= {str(name): str(text) for name, text in self._query(query) if text}
 
     def _agents(self, found: Recorded) -> None:
