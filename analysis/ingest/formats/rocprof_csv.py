@@ -76,7 +76,7 @@ def split_passes(
     run_of_row = np.cumsum(changes) - 1
     if len(np.unique(keys[0][first])) == len(first):  # the rule: each dispatch once, its counters together
         heads_once = launches.take(rows[first])
-        return [CounterColumns(heads_once, run_of_row, names.take(rows), value[rows])]
+        return [_numbered(CounterColumns(heads_once, run_of_row, names.take(rows), value[rows]))]
     starts: dict[tuple[int, int, int], dict[int, int]] = {}
     found: dict[tuple[int, int, int, int], tuple[int, int]] = {}
     heads: list[list[int]] = []
@@ -96,11 +96,37 @@ def split_passes(
         chosen = np.flatnonzero(row_pass == number)
         at = rows[chosen]
         passes.append(
-            CounterColumns(
-                launches.take(np.array(head, dtype=np.int64)), row_launch[chosen], names.take(at), value[at]
+            _numbered(
+                CounterColumns(
+                    launches.take(np.array(head, dtype=np.int64)),
+                    row_launch[chosen],
+                    names.take(at),
+                    value[at],
+                )
             )
         )
     return passes
+
+
+def _numbered(columns: CounterColumns) -> CounterColumns:
+    """Counters of instances (`TCC_HIT[3]`) as parts of their sum, as far as the pass does not hold that, too."""
+    used = columns.name.used()
+    told = [_INSTANCE.match(name) for name in columns.name.names]
+    if not any(told):
+        return columns
+    labels = [f"{m[1]}_sum" if m else name for m, name in zip(told, columns.name.names, strict=True)]
+    known = [m is None or label not in used for m, label in zip(told, labels, strict=True)]
+    kept = np.flatnonzero(np.array(known, dtype=bool)[columns.name.codes])
+    codes = columns.name.codes[kept]
+    numbers_of = np.array([int(m[2]) if m else MISSING for m in told], dtype=np.int64)
+    names = texts(labels)
+    return CounterColumns(
+        columns.launches,
+        columns.launch[kept],
+        Texts(names.codes[codes], names.names),
+        columns.value[kept],
+        numbers_of[codes],
+    )
 
 
 def read_wide_counters(path: Path) -> Recorded:

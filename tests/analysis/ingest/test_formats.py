@@ -231,6 +231,20 @@ def test_wide_counters_are_those_that_pandas_reads(tmp_path: Path) -> None:
     assert profile.program.command[0] == "./vcopy"
 
 
+@pytest.mark.parametrize(("also", "instances"), [((), {"TCC_HIT_sum": (7.0, 9.0)}), (("TCC_HIT_sum",), {})])
+def test_channels_of_a_long_table_are_parts_of_their_sum(
+    tmp_path: Path, also: tuple[str, ...], instances: dict[str, tuple[float, ...]]
+) -> None:
+    """rocprofiler-compute with rocpd: 1,792 of the 2,009 counters of its vecCopy were channels."""
+    names = ("TCC_HIT[0]", "TCC_HIT[1]", "SQ_WAVES", *also)
+    values = (7.0, 9.0, 64.0, 16.0)
+    rows = [(1, NAME, name, value, 1000, 2000) for name, value in zip(names, values, strict=False)]
+    counter_table(tmp_path / "1_counter_collection.csv", rows)
+    kernel = only(read_captures([tmp_path]))
+    assert kernel.counters == {"TCC_HIT_sum": 16.0, "SQ_WAVES": 64.0}
+    assert kernel.counter_instances == instances
+
+
 def test_a_level_is_divided_by_the_cycles_of_its_own_pass(tmp_path: Path) -> None:
     wide_counters(tmp_path / "timestamps.csv")
     sysinfo(tmp_path / "sysinfo.csv")
