@@ -24,6 +24,9 @@ _CONVERTED = re.compile(
 )
 # Numbers that are no amount of work: the shape of a workgroup, a choice of GPU or of random numbers.
 _NO_SIZE = re.compile(r"bl(?:oc)?k|thread|tile|warp|wave|group|dev|gpu|seed|rank|tb", re.IGNORECASE)
+_TIMES = re.compile(r"\b(?:iter\w*|repeat\w*|repetitions?|times|steps?|loops?)\b", re.IGNORECASE)
+_NO_AMOUNT = re.compile(r"file|path|name|dir|block|thread|device|gpu|mode|type", re.IGNORECASE)
+_FEW, _SMALL_SIZE = "2", "256"  # times that something is done; a side, or a number of elements
 _SMALLER = 8
 _LEAST = 32  # a smaller number than that is a choice or a count of few things
 _MOST = 6
@@ -61,6 +64,22 @@ def size_options(texts: Iterable[str], given: Sequence[str] = ()) -> SizeOptions
         smaller = tuple(_fewer(str(value), name) for name, value in in_order)
         return SizeOptions(named, smaller if smaller != tuple(map(str, values)) else ())
     return SizeOptions(named)
+
+
+def guessed_arguments(printed: str) -> tuple[str, ...]:
+    """Small numbers for what a usage text wants, where each is an amount: `usage: <# iterations> <array size>`."""
+    for line in printed.splitlines():
+        if re.search(r"\busage\b", line, re.IGNORECASE) is None:
+            continue
+        wanted = re.findall(r"<([^<>]+)>", re.sub(r"\[[^\[\]]*\]", " ", line))
+        rest = re.sub(r"\[[^\[\]]*\]|<[^<>]+>", " ", line.partition(":")[2]).split()
+        if (
+            wanted
+            and len(rest) <= 1
+            and all(_SIZE.search(name) and not _NO_AMOUNT.search(name) for name in wanted)
+        ):
+            return tuple(_FEW if _TIMES.search(name) else _SMALL_SIZE for name in wanted)
+    return ()
 
 
 def _read_usage(literal: str, said: dict[str, str], less: dict[str, str]) -> None:

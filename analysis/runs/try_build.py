@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.proposal import BuildProposal
 from hipscope.analysis.build_files.readme import said_arguments
-from hipscope.analysis.build_files.size_options import size_options
+from hipscope.analysis.build_files.size_options import guessed_arguments, size_options
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import BuildFailed, Cancelled, UsageError
@@ -118,7 +118,7 @@ def try_builds(
         for given in tried[-1].examples[:_MOST_EXAMPLES] if tried[-1].asks and not arguments else ():
             again = _try(directory, parallel, config, toolchain, run, seconds, given)
             if again.launched:
-                said = f"its arguments are those of an example: {shlex.join(given)}"
+                said = f"its arguments are an example's, or guessed from its usage: {shlex.join(given)}"
                 return [*tried[:-1], replace(again, reason="; ".join(filter(None, [again.reason, said])))]
         if tried[-1].built and (other := _from_its_own_folder(proposal)) is not None:
             again = _try(directory, other, config, toolchain, run, seconds, arguments)
@@ -175,8 +175,14 @@ def _try(
         False,
         _why_not(*ended, seconds),
         speaks_of_arguments(ended[0].text) is not None,
-        examples=tuple(said_arguments(directory, name, ended[0].text)),
+        examples=_examples(directory, name, ended[0].text),
     )
+
+
+def _examples(directory: Path, program: str, printed: str) -> tuple[tuple[str, ...], ...]:
+    """Arguments to try: those of examples, or small numbers where the usage wants amounts only."""
+    said = said_arguments(directory, program, printed)
+    return tuple(said) or tuple(filter(None, [guessed_arguments(printed)]))
 
 
 def _not_made(built: BuiltProgram, command: str | None) -> str | None:

@@ -24,6 +24,7 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
         ("/bin/sh: 1: hipify-perl: not found", "hipify: install ROCm's hipify-clang"),
         ("CMake Error at FetchContent.cmake:1087: Build step for googletest failed: 2", "without a network"),
         ("types.h:11:10: error: H5Include.h: No such file or directory", "libhdf5-dev"),
+        ("cannot find HIP Standard Parallelism Acceleration library; provide it via", "hipstdpar-dev"),
     ],
 )  # fmt: skip
 def test_the_library_is_named_with_its_package(complaint: str, library: str) -> None:

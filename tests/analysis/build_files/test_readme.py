@@ -67,7 +67,10 @@ def test_a_program_that_asks_for_arguments_gets_those_of_its_readme(
     found = propose_builds(tmp_path, toolchain.calls).found
     (*_, last) = try_builds(tmp_path, found, Config(), toolchain, Run(), seconds=20.0)
     assert last.launched
-    assert (last.proposal.run, last.reason) == ("./waves 3", "its arguments are those of an example: 3")
+    assert (last.proposal.run, last.reason) == (
+        "./waves 3",
+        "its arguments are an example's, or guessed from its usage: 3",
+    )
 
 
 def test_variables_that_a_readme_gives_make_are_those_for_amd(tmp_path: Path) -> None:

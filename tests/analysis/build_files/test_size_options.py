@@ -2,7 +2,7 @@
 
 import pytest
 
-from hipscope.analysis.build_files.size_options import SizeOptions, size_options
+from hipscope.analysis.build_files.size_options import SizeOptions, guessed_arguments, size_options
 
 USAGE = r"""printf("Usage: %s [options]\n"
   "  -s <size>    size of the grid (default: 512)\n"
@@ -40,3 +40,18 @@ def test_options_are_said_as_the_program_writes_them() -> None:
     )
     assert size_options([USAGE]).said == said
     assert size_options(["int main(int c, char** argv) { size = atoi(argv[1]); }"]) == SizeOptions(("size",))
+
+
+@pytest.mark.parametrize(
+    ("usage", "guessed"),
+    [
+        ("Usage: <# iterations> <array dimension> [<block size> <stencil radius>]", ("2", "256")),
+        ("usage: ./main <number of elements> <repeat>", ("256", "2")),
+        ("usage: ./main <input file> <repeat>", ()),
+        ("usage: ./main <block size>", ()),
+        ("usage: ./main MODE <repeat>", ()),
+        ("It takes <size> words.", ()),
+    ],
+)
+def test_a_usage_that_wants_amounts_only_gets_small_ones(usage: str, guessed: tuple[str, ...]) -> None:
+    assert guessed_arguments(f"A program\n{usage}\n") == guessed
