@@ -118,7 +118,7 @@ class Command:
     @functools.cached_property
     def inputs(self) -> tuple[Path, ...]:
         """The sources, objects and archives that it reads."""
-        endings = (*PROGRAM_SUFFIXES, ".c", ".o", ".a", ".so")
+        endings = (*PROGRAM_SUFFIXES, ".c", ".o", ".obj", ".a", ".so")
         named = [self._path(w) for w in self.words[1:] if not w.startswith("-") and w.endswith(endings)]
         archives = [f"lib{word[2:]}.a" for word in self.words if word.startswith("-l")]
         folders = [self._path(word[2:]) for word in self.words if word.startswith("-L")]

@@ -203,11 +203,14 @@ def test_a_makefile_that_make_refuses_lends_its_definitions(tmp_path: Path) -> N
     assert lines(tmp_path)[0] == 'build = "hipcc -O3 -DUSE_HIP -std=c++17 -Iinc main.cpp -o main"'
 
 
-def test_of_several_programs_that_of_a_source_is_found_through_objects_and_archives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["o", "obj"])
+def test_of_several_programs_that_of_a_source_is_found_through_objects_and_archives(
+    tmp_path: Path, ending: str
+) -> None:
     make(
         tmp_path,
-        "all: one two\none: one.o libx.a\n\thipcc -o $@ one.o -L. -lx\ntwo: two.cpp\n\thipcc -o $@ $<\n"
-        "libx.a: x.o\n\tar rcs $@ $^\n%.o: %.cpp\n\thipcc -c $< -o $@\n",
+        f"all: one two\none: one.{ending} libx.a\n\thipcc -o $@ one.{ending} -L. -lx\ntwo: two.cpp\n\thipcc -o $@ $<\n"
+        f"libx.a: x.{ending}\n\tar rcs $@ $^\n%.{ending}: %.cpp\n\thipcc -c $< -o $@\n",
         one=MAIN,
         two=MAIN,
         x="int other() { return 0; }\n",
