@@ -27,6 +27,8 @@ from hipscope.analysis.ingest.formats.traces import Trace
 from hipscope.analysis.profile import Resources
 
 _TEXTS = ("kernel", "agent")
+_MICROSECOND = 1000
+_FEW = 8  # launches whose stamps may be whole microseconds by chance
 YEAR_NS = 365 * 24 * 3600 * 10**9
 _SIZES = tuple(f"{size}_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
 _WHOLE = (
@@ -67,9 +69,19 @@ class LaunchColumns:
 
     @cached_property
     def timed(self) -> Any:
-        """Which rows have both stamps, in order: one with damaged stamps has no time, and none takes a year."""
+        """Which rows have both stamps, in order: one with damaged stamps has no time, and none takes a year.
+
+        Of stamps in whole microseconds, a launch that is shorter may begin and end at the same one.
+        """
         start, end = self.whole["start"], self.whole["end"]
-        return (start != MISSING) & (end != MISSING) & (end > start) & (end - start < YEAR_NS)
+        known = (start != MISSING) & (end != MISSING)
+        coarse = (
+            len(start) > _FEW
+            and not (start[known] % _MICROSECOND).any()
+            and not (end[known] % _MICROSECOND).any()
+        )
+        ordered = (end >= start) & (start > 0) if coarse else end > start
+        return known & ordered & (end - start < YEAR_NS)
 
     def size(self, row: int, name: str) -> tuple[int, int, int]:
         """`grid` or `workgroup` of a row; zeros when it is not known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -112,6 +113,18 @@ def test_a_database_of_rocprof_without_a_trace_has_the_launches_of_its_table(tmp
     kernel = only(read_captures([tmp_path]))
     assert (kernel.name, kernel.time_ns, kernel.resources.lds_bytes) == ("scale(float*, int)", 750, 1024)
     assert (kernel.dispatches[0].grid, kernel.dispatches[0].workgroup) == ((4096, 1, 1), (256, 1, 1))
+
+
+def test_launches_that_are_shorter_than_the_clock_of_the_trace_count(tmp_path: Path) -> None:
+    """PyTorch wrote whole microseconds until 2023: of 9,484 published launches 272 last none."""
+    events = [
+        {"ph": "X", "cat": "Kernel", "name": NAME, "pid": 0, "tid": 7, "ts": 10 + 5 * n, "dur": n % 3,
+         "args": {"device": 0, "stream": 7}}
+        for n in range(12)
+    ]  # fmt: skip
+    (tmp_path / "trace.json").write_text(json.dumps(events))
+    kernel = only(read_captures([tmp_path]))
+    assert (len(kernel.dispatches), kernel.time_ns, kernel.without_time) == (12, 12_000, 0)
 
 
 def test_launches_of_rocprof_without_counters_have_a_timeline(tmp_path: Path) -> None:
