@@ -27,6 +27,7 @@ _NOT_THE_PROGRAMS = re.compile(
     r"^(?:\..*|build.*|docs?|tests?|unit.*|third.?party|extern(?:al)?s?|vendor|cuda|CMakeFiles)$",
     re.IGNORECASE,
 )
+_SCRIPT = re.compile(r"\.(?:ba)?sh$|^(?:build|compile|make|run)[\w-]*$", re.IGNORECASE)
 _DEEPEST = 4
 _MOST_FILES = 2000
 _VARIABLE = re.compile(r"\$(?:\{(?P<name>\w+)(?:\[[@*]\])?(?::?-(?P<default>[^{}]*))?\}|(?P<plain>\w+))")
@@ -50,12 +51,22 @@ class SourcesAlone:
 
 @dataclass(frozen=True)
 class Script:
-    """A script that calls a compiler: its name, the program that it links, its calls, and the shell that it is for."""
+    """A script that calls a compiler: its name, the program that it links, its calls, and the shell that it is for.
+
+    `started`: how it starts the program, None where it only builds.
+    """
 
     name: str
     program: Path
     commands: tuple[Command, ...]
     shell: str
+    started: Command | None = None
+
+    def build(self) -> str:
+        """The shell command: the script itself, or its calls of compilers alone where it starts the program too."""
+        if self.started is None:
+            return f"{self.shell} ./{self.name}"
+        return " && ".join(call.spelled() for call in self.commands)
 
 
 def sources_alone(directory: Path, source: Path | None = None) -> list[SourcesAlone]:
@@ -166,14 +177,18 @@ class _Files:
 def scripts(directory: Path) -> list[Script]:
     """The scripts of a directory in which hipcc links a program."""
     found = []
-    for path in sorted(directory.glob("*.sh")):
+    for path in sorted(p for p in directory.iterdir() if _SCRIPT.search(p.name) and p.is_file()):
         text = path.read_text(encoding="utf-8", errors="replace")
+        shell = "bash" if re.match(r"#!.*\bbash\b", text) or path.suffix == ".bash" else "sh"
+        if path.suffix == "" and not text.startswith("#!"):
+            continue
         lines = _filled_in(text).splitlines()
-        commands = [c for line in lines for c in commands_of(line, directory) if c.compiler]
-        programs = [c.product for c in commands if c.for_gpus and c.product is not None]
+        commands = [c for line in lines for c in commands_of(line, directory)]
+        calls = [c for c in commands if c.compiler]
+        programs = [c.product for c in calls if c.for_gpus and c.product is not None]
         if programs and "$" not in str(programs[-1]):
-            shell = "bash" if re.match(r"#!.*\bbash\b", text) else "sh"
-            found.append(Script(path.name, programs[-1], tuple(commands), shell))
+            started = next((c.started for c in commands if c.program == programs[-1]), None)
+            found.append(Script(path.name, programs[-1], tuple(calls), shell, started))
     return found
 
 

@@ -120,10 +120,8 @@ def propose_builds(
     found = [one for one in found if not one.for_hosts]
     for script in [] if found else scripts(directory):
         outside = read_outside(directory, script.commands)
-        run = _started(directory, script.program)
-        found.append(
-            BuildProposal(script.name, f"{script.shell} ./{script.name}", run, script.program.name, outside)
-        )
+        run = _started(directory, script.program) if script.started is None else script.started.spelled()
+        found.append(BuildProposal(script.name, script.build(), run, script.program.name, outside))
     if not ready:
         others, reasons = other_programs(directory, calls, cancel)
         found += _of_others(directory, [one for one in others if source is None or source in one.sources])

@@ -621,3 +621,15 @@ def test_tests_and_other_models_that_cmake_stops_for_are_left_out(
     build = said.found[0].build or ""
     assert said.found[0].origin == "CMakeLists.txt", said.refused
     assert all(f"-D{one}" in build for one in ("WAVES_HIP=ON", "WAVES_OPENCL=OFF", "WAVES_TESTS=OFF")), build
+
+
+@pytest.mark.parametrize("name", ["run.sh", "build", "compile_hip.bash"])
+def test_of_a_script_that_starts_the_program_only_the_build_is_taken(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(
+        "#!/bin/sh\nset -e\nN=64\nhipcc -c main.cpp -o main.o\nhipcc main.o -o waves\n./waves $N --check\n"
+    )
+    (tmp_path / "main.cpp").write_text(MAIN)
+    assert lines(tmp_path) == (
+        'build = "hipcc -c main.cpp -o main.o && hipcc main.o -o waves"',
+        'run = "./waves 64 --check"',
+    )
