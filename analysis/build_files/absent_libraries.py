@@ -36,6 +36,8 @@ LIBRARIES = (
     AbsentLibrary("rocWMMA", r"rocwmma(?:/.*)?", "ROCm's rocwmma-dev"),
     AbsentLibrary("Composable Kernel", r"ck(?:_tile)?/.*|composable_kernel", "ROCm's composablekernel-dev"),
     AbsentLibrary("rocTracer and rocTX", r"roctracer(?:/.*|_\w+\.h|64)?|roctx(?:\.h|64)", "ROCm's roctracer-dev"),
+    AbsentLibrary("rocProfiler", r"rocprofiler(?:/.*|\.h|64)?|rocprofiler-sdk(?:/.*)?", "ROCm's rocprofiler-dev"),
+    AbsentLibrary("libhipcxx", r"(?:cuda|hip)/std/.*|libhipcxx", "ROCm's libhipcxx"),
     AbsentLibrary("RCCL", r"(?:rccl/)?rccl\.h|rccl", "ROCm's rccl-dev"),
     AbsentLibrary("MIOpen", r"miopen(?:/.*)?", "ROCm's miopen-hip-dev"),
     AbsentLibrary("OpenMP", r"omp\.h|omp|OpenMP(?:_\w+)?", "libomp-dev"),

@@ -25,6 +25,8 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
         ("CMake Error at FetchContent.cmake:1087: Build step for googletest failed: 2", "without a network"),
         ("types.h:11:10: error: H5Include.h: No such file or directory", "libhdf5-dev"),
         ("cannot find HIP Standard Parallelism Acceleration library; provide it via", "hipstdpar-dev"),
+        ("'rocprofiler.h' file not found", "rocprofiler-dev"),
+        ("'cuda/std/cstdint' file not found", "libhipcxx"),
     ],
 )  # fmt: skip
 def test_the_library_is_named_with_its_package(complaint: str, library: str) -> None:
