@@ -45,6 +45,7 @@ _LIBRARIES = {
     "rocrand": "roc::rocrand",
     "rocprofiler-sdk-roctx": "rocprofiler-sdk-roctx::rocprofiler-sdk-roctx",
 }
+_HEADER_LIBRARIES = {"hipcub": "hip::hipcub"}  # over rocPRIM
 _SYSTEM_HEADERS = ("usr/include", "usr/local/include")
 _SYSTEM_PACKAGES = (
     "usr/lib/*/cmake",
@@ -159,7 +160,7 @@ def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
     _write_packages(rocm / "lib/cmake", values)
     links = {"llvm/bin": wrappers, "hip": rocm, "cmake": rocm / "lib/cmake/hip"}
     # Older ROCm had a folder for each library, with its own include and lib.
-    links |= dict.fromkeys((*_LIBRARIES, "roctracer"), rocm)
+    links |= dict.fromkeys((*_LIBRARIES, *_HEADER_LIBRARIES, "roctracer"), rocm)
     for directory in calls.libraries:
         links |= {f"lib/{library.name}": library for library in directory.glob("lib*.so*")}
     if calls.stand_ins is not None:
@@ -172,16 +173,14 @@ def _write_rocm(rocm: Path, calls: CompilerCalls, wrappers: Path) -> None:
 
 def _write_packages(place: Path, values: Mapping[str, str]) -> None:
     """The CMake packages of libraries that have a stand-in and are not the system's."""
-    templates = {
-        "config": _DATA / "library.cmake",
-        "config-version": _DATA / "cmake/hiprtc/hiprtc-config-version.cmake",
-    }
-    for package, target in _LIBRARIES.items():
+    version = _DATA / "cmake/hiprtc/hiprtc-config-version.cmake"
+    for package, target in (_LIBRARIES | _HEADER_LIBRARIES).items():
+        config = _DATA / ("library.cmake" if package in _LIBRARIES else "header_library.cmake")
         if any(found for pattern in _SYSTEM_PACKAGES for found in Path("/").glob(f"{pattern}/{package}")):
             continue
         (place / package).mkdir(parents=True, exist_ok=True)
         own = {**values, "PACKAGE": package, "TARGET": target}
-        for kind, template in templates.items():
+        for kind, template in {"config": config, "config-version": version}.items():
             text = _filled_in(template.read_text(encoding="utf-8"), own)
             (place / package / f"{package}-{kind}.cmake").write_text(text, encoding="utf-8")
 

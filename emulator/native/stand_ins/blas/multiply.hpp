@@ -12,6 +12,7 @@
 namespace blas {
 
 inline constexpr std::ptrdiff_t kTileRows = 96, kTileColumns = 96, kDepth = 256, kRows = 16, kColumns = 4;
+inline constexpr double kSmall = 16.0 * 1024;  // multiplications for which packing does not pay off
 
 /// A tile of 16 rows and 4 columns, columns apart by `pitch`, plus the product of `depth` packed steps.
 void multiply_add(std::ptrdiff_t depth, const float* a, const float* b, float* tile, std::ptrdiff_t pitch);
@@ -41,6 +42,15 @@ template <class T, class Left, class Right, class Store>
 void multiply(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, Left left, Right right, Store store) {
     const std::ptrdiff_t down = (m + kTileRows - 1) / kTileRows, across = (n + kTileColumns - 1) / kTileColumns;
     const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(std::max<std::ptrdiff_t>(k, 1));
+    if (work <= kSmall) {  // as those of large batches are
+        for (std::ptrdiff_t j = 0; j < n; ++j)
+            for (std::ptrdiff_t i = 0; i < m; ++i) {
+                T sum{};
+                for (std::ptrdiff_t p = 0; p < k; ++p) sum += left(i, p) * right(p, j);
+                store(i, j, sum);
+            }
+        return;
+    }
     in_parts(down * across, work, [&](std::ptrdiff_t part) {
         const std::ptrdiff_t row = part % down * kTileRows, column = part / down * kTileColumns;
         const std::ptrdiff_t rows = std::min(kTileRows, m - row), columns = std::min(kTileColumns, n - column);
