@@ -48,6 +48,7 @@ from hipscope.accordo.trials.code_limits import CodeLimit
 from hipscope.accordo.trials.crossed_arguments import crossed_arguments, moved_numbers
 from hipscope.accordo.trials.launch_variants import grown_launch, launch_variants, named_variants
 from hipscope.accordo.trials.mixed_contents import write_mixed
+from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
 from hipscope.accordo.trials.structured_contents import write_in_order, write_parts
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.source.number_types import Element
@@ -281,6 +282,7 @@ def plan_named(
     numbers += [fresh_inputs.NAMED_LENGTHS] if named.integers else []
     guessed = _guessed(part)
     found = [p for number in numbers for p in _with_inputs(part, guessed, number, settings, work, named)]
+    found += _sizes_and_zeros(part, parameters, found, work / "zeros")
     others = replace(named, integers=named.integers - {limit.size for limit in limits})
     variants = named_variants(part.dispatch, parameters, others, work / "arguments") if named else []
     wide = _any_integers(part, {run.label for run in tried})
@@ -297,6 +299,19 @@ def plan_named(
         replace(p, label=f"{p.label} (the candidate)", usual=None) if p.dispatch is part.dispatch else p
         for p in found
     ]
+
+
+def _sizes_and_zeros(
+    part: ReferenceRun, parameters: Sequence[str], found: Sequence[Planned], work: Path
+) -> list[Planned]:
+    """Floats of the size of a number that is named, with all arguments 0 that would hide it as factors or terms."""
+    floats = [n for n in numbers_of(part.dispatch, parameters) if n.kind == "float" and n.declared]
+    size = next((p for p in found if p.label == fresh_inputs.describe(fresh_inputs.AS_NAMED)), None)
+    if size is None or not any(n.value for n in floats):
+        return []
+    kernarg = with_changes(part.dispatch.kernarg(), floats, lambda _: 0.0)
+    zeros = write_dispatch(part.dispatch, work, kernarg, {})
+    return [replace(size, label=f"{size.label}, float arguments 0", dispatch=zeros)]
 
 
 def plan_crossed(

@@ -219,15 +219,24 @@ def _number(kind: str, word: int, float_kind: str) -> float:
 
 
 def _named_words(code: Iterable[AssemblyInstruction]) -> Iterator[tuple[int, WordKind]]:
-    """Each constant that is compared with, or loaded, as a word, and what it is compared with."""
+    """Each constant that is compared with, or loaded, as a word, and what it is compared with: also in a register, as
+    far as the code shows from top to bottom.
+    """
+    held: dict[str, int] = {}
     for one in code:
+        if _compared(one.mnemonic) == "float":
+            yield from (
+                (held[text.strip("|-")], "float") for text in one.operands[1:] if text.strip("|-") in held
+            )
         if one.mnemonic in _LOADS:
             kind: WordKind | None = "loaded"
         else:
             kind = "integer" if one.mnemonic in _LIKE_COMPARES else _compared(one.mnemonic)
         if kind is not None:
-            words = (constant.word(kind) for constant in _constants(one))
-            yield from ((word, kind) for word in words if word is not None)
+            words = [word for c in _constants(one) if (word := c.word(kind)) is not None]
+            yield from ((word, kind) for word in words)
+            if one.mnemonic in _LOADS and words:
+                held[one.operands[0]] = words[0]
 
 
 def _computed_words(code: Iterable[AssemblyInstruction]) -> Iterator[int]:

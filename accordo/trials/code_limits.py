@@ -24,6 +24,7 @@ _CUTS = re.compile(
 _LOADS = re.compile(r"[vs]_mov(?:k_i32|_b32|_b64)$")
 _HALF_WORDS = re.compile(r"v_(?:pk_)?(?!cmp|cvt|interp)\w+_[iub]16$|s_sext_i32_i16$")
 _PRODUCTS_24 = re.compile(r"v_(?:mul_[iu]32_[iu]24|mad_[iu]32_[iu]24)$")
+_OTHER_WIDTHS = range(17, 23)  # fewer bits number lanes and work-items, 23 are those of a float
 _MASKS = ("v_and_b32", "s_and_b32")
 _FIELDS = ("v_bfe_u32", "v_bfe_i32", "s_bfe_u32", "s_bfe_i32")
 _LOADS_SHORT = re.compile(r"ds_read_[ui](?:8|16)$|(?:global|flat|buffer)_load_[us](?:byte|short)$")
@@ -118,6 +119,8 @@ def _narrow(code: Sequence[AssemblyInstruction]) -> Counter[tuple[int, str]]:
             counts[16, "it counts in 16 bits"] += 1
         elif _keeps_low(one, 24):
             counts[24, "it counts in 24 bits"] += 1
+        elif (kept := next((n for n in _OTHER_WIDTHS if _keeps_low(one, n)), None)) is not None:
+            counts[kept, f"it counts in {kept} bits"] += 1
         elif _PRODUCTS_24.match(one.mnemonic):
             factors = [text for text in one.operands[1:3] if _REGISTER.match(text)]
             if not all(text in small for text in factors):

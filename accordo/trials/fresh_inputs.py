@@ -45,7 +45,7 @@ EXTREME_INTEGERS, MINUS_ONE = 27, 28
 FEW_VALUES, ALL_NAN, OPPOSITE, SORTED, RENUMBERED = range(29, 34)
 EVEN_AS_NAMED, ODD_AS_NAMED = 34, 35  # every other input as AS_NAMED
 ENDS, WHOLE_ENDS = 36, 37  # of launches with a list in order
-SINGLE, FAR_BELOW = 38, 39
+SINGLE, FAR_BELOW, FULL = 38, 39, 40
 OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
@@ -60,7 +60,7 @@ TRIALS: dict[int, Defence] = {
     SORTED: "structured_inputs", RENUMBERED: "structured_inputs",
     EVEN_AS_NAMED: "named_values", ODD_AS_NAMED: "named_values",
     ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers", SINGLE: "structured_inputs",
-    FAR_BELOW: "updated_memory",
+    FAR_BELOW: "updated_memory", FULL: "mixed_integers",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -96,6 +96,7 @@ _WORDS = {
     FEW_VALUES: "few different values in each input",
     OPPOSITE: "all integers 0 in one input, all bits of those in the next",
     SORTED: "what is sorted with other steps, some of them 0",
+    FULL: "integers of each input among those of the others, none of them empty",
     FAR_BELOW: "all floats far below zero, those that are updated still farther",
     SINGLE: "what is sorted in steps of one",
     RENUMBERED: "what is numbered, in chains and the other way round",
@@ -177,7 +178,7 @@ def write_fresh_inputs(
     directory.mkdir(parents=True, exist_ok=True)
     names = _names(buffers, pieces, access) if trial == RENAMED else {}
     shared: dict[str, Any] = {}
-    pools = _pools(buffers, pieces, access) if trial == MIXED else {}
+    pools = _pools(buffers, pieces, access) if trial in (MIXED, FULL) else {}
     ordered = _ordered(buffers, pieces, access, trial) if trial in (ENDS, WHOLE_ENDS) else frozenset()
     if trial in (ENDS, WHOLE_ENDS) and not ordered:
         return 0
@@ -210,11 +211,12 @@ def write_fresh_inputs(
             old = np.concatenate([known[place].reshape(-1) for place in places])
             if trial == RENAMED:
                 fresh = names[segment.element.size][old.view(f"<u{segment.element.size}")].view(np.uint8)
-            elif trial == MIXED:
+            elif trial in (MIXED, FULL):
                 pool = pools.get(segment.element.size)
                 if pool is None:
                     continue
-                fresh = _mixed(old.view(f"<u{segment.element.size}"), pool, generator).view(np.uint8)
+                raw = old.view(f"<u{segment.element.size}")
+                fresh = (_mixed if trial == MIXED else _full)(raw, pool, generator).view(np.uint8)
             elif trial in (ENDS, WHOLE_ENDS):
                 known_order = (buffer.index, segment.start) in ordered
                 made = _ends(old, segment.element, window, generator, ordered=known_order)
@@ -346,6 +348,16 @@ def _mixed(raw: NDArray[Any], pool: NDArray[Any], generator: np.random.Generator
     else:
         keep = _coins(len(raw), generator)
     return np.where(keep, raw, other)
+
+
+def _full(raw: NDArray[Any], pool: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+    """What marks most elements as empty is no element any more; a list without such a mark stays as it is."""
+    values, counts = np.unique(raw, return_counts=True)
+    commonest = values[counts.argmax()]
+    full = pool[pool != commonest]
+    if not len(full) or counts.max() <= len(raw) // _COMMON:
+        return raw
+    return np.where(raw == commonest, generator.choice(full, len(raw)), raw)
 
 
 def _pools(
@@ -491,7 +503,7 @@ def _replaceable(segment: Segment, touched: AccessMap, trial: int) -> bool:
     if trial == LARGE_UPDATED:
         wide = segment.element.kind == "integer" and segment.element.size >= 4
         return wide and touched.any(WRITTEN, *place) and touched.any(READ_FIRST | ATOMIC, *place)
-    if trial == MIXED:
+    if trial in (MIXED, FULL):
         return segment.element.kind == "integer" and touched.any(READ_FIRST | ATOMIC, *place)
     if trial in (BELOW_ZERO, FAR_BELOW) and segment.element.size < 4:
         return False  # sums of what is far from zero lose all digits there

@@ -17,6 +17,7 @@ from hipscope.accordo.trials.scalar_arguments import Number, numbers_of, with_ch
 
 _FEW_SIZES = 8
 _FEW_SMALL = 8
+_FEW_EMPTY = 4  # of more sizes, none is 0 alone
 _SMALL = (-8, 8)
 _SMALL_VALUES = (0, 1, 2, 3, 4, 33)  # also as a shift beyond 32 bits
 _LESS = 0.7310585  # of no few binary digits, with which rounding would not be seen
@@ -73,6 +74,7 @@ def _other_sizes(kernarg: bytes, sizes: Sequence[Number], workgroup: int) -> Ite
         *((label, chosen, lambda n: n - 1) for label, chosen in _apart(sizes)),
         ("integer arguments 1", sizes, lambda _: 1),
         ("integer arguments 0", sizes, lambda _: 0),
+        *((f"{one.label} 0", [one], lambda _: 0) for one in sizes if 1 < len(sizes) <= _FEW_EMPTY),
     ]
     for label, chosen, change in changes:
         yield OtherArguments("other_sizes", label, with_changes(kernarg, chosen, change))

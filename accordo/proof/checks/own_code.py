@@ -73,7 +73,8 @@ def taken_alike(proof: Proof, dispatch: CapturedDispatch, names: Iterable[str]) 
     """Those of the inputs that never varied of which the rewrite makes the same as the original does.
 
     Of more work-items than were tried it makes the same if none of its loops is gone: narrower numbers are told apart.
-    Shapes of launches are no concern of code that differs in its arithmetic on floats alone.
+    Shapes of launches are no concern of code that differs in its arithmetic on floats alone, sizes of workgroups none
+    where neither code asks for them.
     """
     objdump, kernel = proof.reference.settings.objdump, dispatch.kernel
     own, known = (disassemble(path, objdump, kernel) for path in (proof.candidate, dispatch.code_object))
@@ -81,6 +82,8 @@ def taken_alike(proof: Proof, dispatch: CapturedDispatch, names: Iterable[str]) 
         return set()
     counts = Counter(map(_plain, own)), Counter(map(_plain, known))
     differing = [one for one in {*counts[0], *counts[1]} if counts[0][one] != counts[1][one]]
+    end = max((a.offset + a.size for a in dispatch.explicit_arguments), default=0)
+    unread = not any(_asks_for_shapes(code, end) for code in (own, known))
     floats_alone = all(_AFTER_ALL.match(name) for name, _ in differing)
     found = set()
     for name in names:
@@ -88,7 +91,11 @@ def taken_alike(proof: Proof, dispatch: CapturedDispatch, names: Iterable[str]) 
             alike = _loops(own) >= _loops(known)
         elif name.startswith(SHAPES):
             field = _ALONG.get(name[-1]) if name.startswith(SHAPES[1]) else None
-            alike = floats_alone or (field is not None and not any(field == c[-2:] for _, c in differing))
+            alike = (
+                floats_alone
+                or (unread and name.startswith(SHAPES[1]))
+                or (field is not None and not any(field == c[-2:] for _, c in differing))
+            )
         else:
             alike = False
         if alike:
@@ -99,6 +106,12 @@ def taken_alike(proof: Proof, dispatch: CapturedDispatch, names: Iterable[str]) 
 def _plain(one: AssemblyInstruction) -> tuple[str, tuple[str, ...]]:
     """An instruction without its registers."""
     return one.mnemonic, tuple(text for text in one.operands if re.match(r"-?\d|0x", text))
+
+
+def _asks_for_shapes(code: tuple[AssemblyInstruction, ...], end: int) -> bool:
+    """Whether something behind the arguments is loaded: sizes of the grid and of workgroups lie there."""
+    loads = (one.operands[2] for one in code if one.mnemonic.startswith("s_load") and len(one.operands) > 2)
+    return any(not text.startswith("0x") or int(text, 16) >= end for text in loads)
 
 
 def _loops(code: tuple[AssemblyInstruction, ...]) -> int:

@@ -21,6 +21,7 @@ PLAIN = "s_and_b32 s4, s4, 0xffff\nv_and_b32 v0, 0x3ff, v0\nv_cmp_gt_i32 vcc, s5
         ("v_bfe_i32 v3, v3, 0, 16", 1 << 16, "16 bits"),
         ("v_and_b32 v3, 0xffff, v3", 1 << 16, "16 bits"),
         ("v_ashrrev_i64 v[4:5], 46, v[4:5]", 1 << 16, "16 bits"),
+        ("v_and_b32 v3, 0x1ffff, v3", 1 << 17, "17 bits"),
         ("v_add_u16 v3, v3, v4", 1 << 16, "16 bits"),
         ("v_mul_i32_i24 v3, s5, v3", 1 << 24, "24 bits"),
         ("v_cvt_f32_i32 v3, v3\nv_mul_f32 v3, v3, v4\nv_cvt_i32_f32 v3, v3", 1 << 24, "floats"),

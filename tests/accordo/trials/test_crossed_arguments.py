@@ -53,6 +53,13 @@ def test_how_often_a_number_is_compared_with_counts() -> None:
     assert integers[7] == 2
 
 
+def test_a_number_that_lies_in_a_register_where_floats_are_compared_is_a_float() -> None:
+    floats, _ = compared_in(code("v_mov_b32 v4, 0x1e3ce508\nv_cmp_lt_f32 vcc, v3, |v4|"))  # 1e-20
+    assert any(abs(x / 1e-20 - 1) < 1e-6 for x in floats)
+    floats, _ = compared_in(code("v_mov_b32 v4, 0x1e3ce508\nv_cmp_lt_u32 vcc, v3, v4"))
+    assert not floats
+
+
 def test_all_floats_are_negative_at_once_with_flags_on_and_off(tmp_path: Path) -> None:
     found = rows(tmp_path, Named(frozenset(), frozenset()))
     assert {(1000, 1, -2.0, -0.5), (1000, 0, -2.0, -0.5)} <= set(found)

@@ -196,3 +196,26 @@ def test_parts_that_are_no_whole_pages_are_kept_as_whole_pages(tmp_path: Path) -
     made = np.frombuffer(replaced_contents(kept, held.tobytes), dtype=np.uint8)
     assert made[12:16].tolist() == [7] * 4
     assert made.sum() == 32
+
+
+def test_nothing_is_empty_in_a_full_table(tmp_path: Path) -> None:
+    table, keys = np.zeros(64, dtype="<u8"), np.arange(1, 33, dtype="<u8")
+    table[::3] = 7
+    bits = READ | READ_FIRST
+    held = []
+    for index, numbers in enumerate((table, keys)):
+        path = tmp_path / f"buffer_{index}.before"
+        path.write_bytes(numbers.tobytes())
+        held.append(CapturedBuffer(index, 0, numbers.nbytes, ((index, 0),), path, path))
+    seal(tmp_path)
+    access = {b.index: AccessMap.of(np.full(b.size, bits, dtype=np.uint8)) for b in held}
+    pieces = {b.index: segments(b, {b.index: "unsigned long"}) for b in held}
+    assert (
+        fresh_inputs.write_fresh_inputs(tuple(held), pieces, access, tmp_path / "fresh", fresh_inputs.FULL)
+        == 1
+    )
+    kept = replacement(tmp_path / "fresh", 0)
+    assert kept is not None
+    made = np.frombuffer(replaced_contents(kept, held[0].before), dtype="<u8")
+    assert (made != 0).all()
+    assert (made[::3] == 7).all()

@@ -138,3 +138,9 @@ def test_large_integers_take_the_other_sign_and_all_floats_are_zero_together(tmp
     assert (-990, 16, 2.0, 0.5) in found
     assert (990, 16, 0.0, 0.0) in found
     assert {o.defence for o in tried if struct.unpack("<iIff", o.kernarg)[2] == 0} == {"zero_scalars"}
+
+
+def test_each_of_few_sizes_is_0_alone(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<ii", 500, 400), 4, 4)
+    found = {struct.unpack("<ii", o.kernarg) for o in other_arguments(dispatch, ["int", "int"])}
+    assert {(0, 400), (500, 0), (0, 0)} <= found

@@ -28,7 +28,8 @@ def pair(monkeypatch: pytest.MonkeyPatch) -> Mock:
 
 
 def launched() -> Mock:
-    return Mock(code_object=Path("known"), explicit_arguments=())
+    argument = Mock(offset=0, size=16, value_kind="by_value")
+    return Mock(code_object=Path("known"), explicit_arguments=(argument,))
 
 
 def told(proof: Mock, own: str, known: str) -> list[str]:
@@ -55,8 +56,19 @@ def test_more_work_items_are_no_question_for_a_rewrite_that_has_all_loops(pair: 
 
 
 def test_the_shape_of_a_launch_is_no_question_for_other_arithmetic_on_floats(pair: Mock) -> None:
-    known = "v_bfe_u32 v1, v0, 10, 10\nv_add_f32 v2, v2, v3"
+    known = "s_load_dword s3, s[0:1], 0x34\nv_bfe_u32 v1, v0, 10, 10\nv_add_f32 v2, v2, v3"
     names = ("the workgroup size along x", Z, "the grid size", "`nodes`")
     assert alike(pair, known.replace("add", "fma"), known, *names) == set(names[:3])
     assert alike(pair, f"{known}\nds_read_b32 v3, v2", known, *names) == {Z}
     assert alike(pair, f"{known}\nv_bfe_u32 v1, v0, 20, 10", known, *names) == set()
+
+
+def test_sizes_of_workgroups_are_no_question_where_neither_code_asks_for_them(pair: Mock) -> None:
+    known, own = (
+        "s_load_dwordx2 s[2:3], s[0:1], 0x0\nds_read_b32 v3, v2",
+        "s_load_dwordx2 s[2:3], s[0:1], 0x0",
+    )
+    assert alike(pair, own, known, "the workgroup size along x", "the grid size") == {
+        "the workgroup size along x"
+    }
+    assert alike(pair, own, f"{known}\ns_load_dword s4, s[0:1], 0x14", "the workgroup size along x") == set()
