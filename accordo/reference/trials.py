@@ -46,7 +46,12 @@ from hipscope.accordo.trials.beyond_limits import Base, Beyond, beyond_limits
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.code_limits import CodeLimit
 from hipscope.accordo.trials.crossed_arguments import crossed_arguments, moved_numbers
-from hipscope.accordo.trials.launch_variants import grown_launch, launch_variants, named_variants
+from hipscope.accordo.trials.launch_variants import (
+    grown_launch,
+    launch_variants,
+    longer_rows,
+    named_variants,
+)
 from hipscope.accordo.trials.mixed_contents import write_mixed
 from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
 from hipscope.accordo.trials.structured_contents import write_in_order, write_parts
@@ -116,6 +121,7 @@ def plan(
         odd=settings.odd_workgroups,
         larger=settings.larger_workgroups,
     )
+    longer = longer_rows(part.dispatch, parameters, work / "longer", part.result.instructions)
     grown = grown_launch(captured.dispatch, parameters, work / "grown", captured.result.instructions)
     planned += [
         Planned(
@@ -125,7 +131,7 @@ def plan(
             others.get(v.defence),
             part.access if v.defence == "other_signs" else None,
         )
-        for v in (*variants, *([grown] if grown is not None else []))
+        for v in (*variants, *longer, *([grown] if grown is not None else []))
     ]
     planned += [
         Planned("turned_flags", moved.label, moved.dispatch, moved.inputs)

@@ -40,6 +40,7 @@ _GROWN = (66_000, 264, 44)  # work-items along each side of one, two and three: 
 _FEW_FACTORS = 6
 _MOST_GROWN = 6_000_000  # instructions of waves: some tenths of a second
 _LARGEST_GROWN = 96 << 20  # bytes
+_ROUNDS, _FEW_ROWS_LONGER = 6, 2
 _LARGEST_ELEMENT = 16  # bytes
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
 
@@ -184,6 +185,33 @@ def grown_launch(
     grown = replace(dispatch, workgroup=shape, grid=_grid((more[0], more[1], more[2]), shape))
     made = relocated(grown, folder, repeats=repeats, kernarg=longer)
     return Variant("grown", f"{math.prod(made.grid):,} work-items, all buffers as much longer", made)
+
+
+def longer_rows(
+    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, instructions: int
+) -> list[Variant]:
+    """The launch with as many work-items and one integer several times as large that does not bound them, for a few:
+    work-items have more rounds to go than code that holds some number of them for granted. Buffers are as much longer.
+    """
+    groups, shape = _groups(dispatch), dispatch.workgroup
+    size = sum(b.size for b in dispatch.buffers) * (_ROUNDS + 1)
+    if instructions * _ROUNDS > _MOST_GROWN or size > _LARGEST_GROWN:
+        return []
+    bounded = [((g - 1) * w, g * w) for g, w in zip(groups, shape, strict=True) if g * w > 1]
+    chosen = [
+        n
+        for n in numbers_of(dispatch, types)
+        if n.kind == "integer" and n.declared and n.value > _WAVE // 4
+        if not any(least < n.value <= most for least, most in bounded) and n.value != math.prod(groups)
+    ]
+    found = []
+    for one in chosen[:_FEW_ROWS_LONGER]:
+        kernarg = with_changes(dispatch.kernarg(), [one], lambda n: n * _ROUNDS + 1)
+        at = folder / f"{one.offset}"
+        made = relocated(dispatch, at, longer=True, repeats=_ROUNDS, turned=True, kernarg=kernarg)
+        label = f"{one.label} {one.value * _ROUNDS + 1:,.0f}, as many work-items, longer buffers"
+        found.append(Variant("grown", label, made))
+    return found
 
 
 def _with_more_items(dispatch: CapturedDispatch, numbers: Sequence[Number], times: int) -> bytes:

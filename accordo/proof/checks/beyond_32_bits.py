@@ -6,7 +6,7 @@ GiB that exist only where they are touched, or says in words that no such launch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hipscope.accordo.dispatch.access_map import AccessMap
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dispatch.disassembly import mnemonics
+from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble, mnemonics
 from hipscope.accordo.dispatch.element_types import argument_types, demangle
 from hipscope.accordo.dispatch.guessed_types import with_guesses
 from hipscope.accordo.model.verdict import Mismatch, Trial
@@ -35,6 +35,9 @@ from hipscope.accordo.trials.sparse_launch import (
 _WIDE = ("v_mad_u64_u32", "v_mad_i64_i32", "v_mul_hi_u32", "v_mul_hi_i32", "s_mul_hi_u32", "s_mul_hi_i32")
 _PRODUCTS = {"v_mad_u64_u32", "v_mad_i64_i32"}
 _DIVIDES = "v_rcp_iflag_f32"
+_EXTENDS = ("s_ashr_i32", "v_ashrrev_i32")
+_LOW_PRODUCTS = ("s_mul_i32", "v_mul_lo_u32", "v_mul_lo_i32")
+_SUMS = ("s_add_i32", "s_add_u32", "v_add_u32", "v_add_i32")
 _HALF = 1 << 31
 _MANY = "never with more than 2,147,483,648 elements"
 _NEVER = f"{_MANY}, which the original counts in 64 bits"
@@ -77,7 +80,8 @@ def check_beyond_32_bits(proof: Proof, prepared: Prepared) -> Rejection | None:
             return Rejection(run, (found,))
         name = f"more than 32 bits of elements ({sparse[0].label})"
         proof.trials.append(Trial(dispatch=launch.id, inputs=name, outcome="same"))
-    if not tried and _wide(ours) < _wide(theirs):
+    known, own = (disassemble(path, objdump, launch.kernel) for path in (launch.code_object, proof.candidate))
+    if not tried and (_wide(ours) < _wide(theirs) or narrowed(own) > narrowed(known)):
         proof.unproved.append(_NEVER)
     return None
 
@@ -90,6 +94,21 @@ def _overflows(proof: Proof, launch: SparseLaunch, known: Replay) -> bool:
         return False
     other = _run(proof, launch, code, proof.folder / f"wrapped_{launch.inputs.parent.name}", seed=1)
     return other.status != "ok" or not all(known.leaves_same(other, b) for b in launch.dispatch.buffers)
+
+
+def narrowed(code: Sequence[AssemblyInstruction]) -> int:
+    """How many products of 32 bits, or sums with one, become indices of 64 bits."""
+    products, count = set[str](), 0
+    for one in code:
+        if len(one.operands) < 2 or not one.mnemonic.startswith(("s_", "v_")):
+            continue
+        to, *sources = one.operands
+        of_product = not products.isdisjoint(sources)
+        count += of_product and one.mnemonic in _EXTENDS and "31" in sources
+        products.discard(to)
+        if one.mnemonic in _LOW_PRODUCTS or (of_product and one.mnemonic in _SUMS):
+            products.add(to)
+    return count
 
 
 def _wide(counts: Mapping[str, int]) -> int:

@@ -13,6 +13,7 @@ from hipscope.accordo.dispatch.captured import CapturedDispatch, read_capture_se
 from hipscope.accordo.trials.launch_variants import (
     grown_launch,
     launch_variants,
+    longer_rows,
     shorter_launch,
     smaller_launch,
 )
@@ -123,6 +124,18 @@ def test_a_launch_grows_of_which_each_work_item_has_several_elements(tmp_path: P
     grown = grown_launch(twenty, TYPES, tmp_path / "grown", instructions=100)
     assert grown is not None
     assert struct.unpack("<3if", grown.dispatch.kernarg())[:3] == (47 * 3300, 2, 12)
+
+
+def test_rows_become_longer_for_as_many_work_items(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, 310, 90, 5)
+    buffers = read_capture_set(tmp_path / "capture")[0].buffers
+    five = replace(dispatch, grid=(320, 1, 1), workgroup=(64, 1, 1), buffers=buffers)
+    (longer,) = longer_rows(five, TYPES, tmp_path / "longer", instructions=100)
+    assert struct.unpack("<3if", longer.dispatch.kernarg())[:3] == (310, 541, 5)
+    assert longer.dispatch.grid == five.grid
+    sizes = zip(longer.dispatch.buffers, buffers, strict=True)
+    assert all(long.size >= 6 * short.size for long, short in sizes)
+    assert not longer_rows(five, TYPES, tmp_path / "slow", instructions=2_000_000)
 
 
 def test_each_side_of_a_workgroup_is_halved(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from hipscope.accordo.proof.checks import own_code
+from hipscope.accordo.proof.checks.beyond_32_bits import narrowed
 from hipscope.accordo.reference.input_coverage import BEYOND
 from tests.accordo.dispatch.test_code_addresses import code
 
@@ -72,3 +73,11 @@ def test_sizes_of_workgroups_are_no_question_where_neither_code_asks_for_them(pa
         "the workgroup size along x"
     }
     assert alike(pair, own, f"{known}\ns_load_dword s4, s[0:1], 0x14", "the workgroup size along x") == set()
+
+
+def test_a_product_of_32_bits_that_becomes_an_index_of_64_is_narrowed() -> None:
+    product = "s_mul_i32 s4, s2, s3\nv_add_u32 v1, s4, v0"
+    assert narrowed(code(f"{product}\nv_ashrrev_i32 v2, 31, v1")) == 1
+    assert narrowed(code(f"{product}\ns_ashr_i32 s5, s4, 31")) == 1
+    assert narrowed(code(f"{product}\nv_ashrrev_i32 v2, 31, v0\nv_ashrrev_i32 v2, 2, v1")) == 0
+    assert narrowed(code(f"{product}\nv_mov_b32 v1, v0\nv_ashrrev_i32 v2, 31, v1")) == 0
