@@ -106,7 +106,14 @@ def try_builds(
     Raises `Cancelled` when the run is.
     """
     tried: list[Tried] = []
+    failed: set[str] = set()
     for proposal in proposals:
+        if any(
+            proposal.build is not None and proposal.build == one.proposal.build
+            for one in tried
+            if not one.built
+        ):
+            continue  # it would fail again, in what the failure left
         run.check()
         run.say(f"trying {proposal.build or proposal.origin}")
         parallel = _in_parallel(proposal)
@@ -115,6 +122,8 @@ def try_builds(
             tried[-1] = _try(directory, proposal, config, toolchain, run, seconds, arguments)
         if tried[-1].launched:
             break
+        if not tried[-1].built and proposal.build is not None:
+            failed.add(proposal.build)
         for given in tried[-1].examples[:_MOST_EXAMPLES] if tried[-1].asks and not arguments else ():
             again = _try(directory, parallel, config, toolchain, run, seconds, given)
             if again.launched:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.build_files.proposal import propose_builds
+from hipscope.analysis.build_files.proposal import BuildProposal, propose_builds
 from hipscope.analysis.build_files.readme import said_arguments, said_variables
 from hipscope.analysis.config import Config
 from hipscope.analysis.run import Run
@@ -110,3 +110,13 @@ def test_what_a_preset_or_a_readme_gives_cmake_for_amd_is_taken(
     (tmp_path / said).write_text(text)
     first = propose_builds(tmp_path, toolchain.calls).found[0]
     assert "-DWITH_BACKENDS=hip " in (first.build or ""), first
+
+
+def test_a_build_that_fails_is_not_tried_again_for_its_other_program(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "main.cpp").write_text(MAIN)
+    build = "make missing"
+    proposals = [BuildProposal("Makefile", build, f"./{name}", name) for name in ("one", "two")]
+    tried = try_builds(tmp_path, proposals, Config(), toolchain, Run(), seconds=5.0)
+    assert [one.proposal.program for one in tried] == ["one"]
