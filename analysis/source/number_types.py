@@ -28,10 +28,10 @@ class Element:
 
     def numbers(self, data: bytes | memoryview) -> NDArray[np.float64]:
         """The bytes as numbers, for errors and for display. Their length is a multiple of `size`."""
-        if self.name == "bf16":
-            widened = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
-            return widened.view(np.float32).astype(np.float64)
         with np.errstate(invalid="ignore"):  # signalling NaNs, which poison may hold
+            if self.name == "bf16":
+                widened = np.frombuffer(data, dtype="<u2").astype(np.uint32) << 16
+                return widened.view(np.float32).astype(np.float64)
             return np.frombuffer(data, dtype=_NUMPY[self.name]).astype(np.float64)
 
     def bits(self, data: bytes | memoryview) -> NDArray[np.int64]:

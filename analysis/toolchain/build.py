@@ -388,20 +388,38 @@ def _users(toolchain: Toolchain, files: Iterable[Path]) -> frozenset[Path]:
 
 def _compile(order: _Order) -> Entry:
     """Compile one side of one file, or find it in the cache."""
-    unit, toolchain, texts = order.unit, order.toolchain, order.given
     flags = _flags(order)
+    arguments = _arguments(order, flags)
+    cache = _cache_of(order, arguments)
+    # A profile and what looks at the code beside it ask for the same at the same time: one compiles, the other waits.
+    with cache.alone():
+        return cache.find() or _compile_into(cache, order, arguments, flags)
+
+
+def _arguments(order: _Order, flags: Sequence[str]) -> list[str]:
+    unit = order.unit
     # Names of internal kernels hold this number; fixed, so that a candidate's kernel has the name of the original's.
     arguments = [*flags, "-c", f"-cuid={_digest(str(unit.file).encode())}"]
     if unit.prefix_map is not None:
         arguments += [f"-fdebug-prefix-map={unit.prefix_map[0]}={unit.prefix_map[1]}"]
-    cache = BuildCache(
-        order.side,
-        [*_identity(toolchain, order.project), str(unit.command.directory), str(unit.file), *arguments],
-        texts,
+    return arguments
+
+
+def _cache_of(order: _Order, arguments: Sequence[str]) -> BuildCache:
+    place = [str(order.unit.command.directory), str(order.unit.file)]
+    return BuildCache(
+        order.side, [*_identity(order.toolchain, order.project), *place, *arguments], order.given
     )
-    # A profile and what looks at the code beside it ask for the same at the same time: one compiles, the other waits.
-    with cache.alone():
-        return cache.find() or _compile_into(cache, order, arguments, flags)
+
+
+def _read_as_on_disk(order: _Order) -> tuple[Path, ...]:
+    """The user's files that this compilation read for the text on disk, wherever they lie; none where not known.
+
+    The text on disk was trusted with them, so a candidate for it may read them, and nothing else there.
+    """
+    trusted = replace(order, texts=SourceTexts(), confined=False)
+    known = _cache_of(trusted, _arguments(trusted, _flags(trusted))).find()
+    return tuple(sorted(_users(order.toolchain, known.files))) if known is not None else ()
 
 
 def _compile_into(cache: BuildCache, order: _Order, arguments: Sequence[str], flags: Sequence[str]) -> Entry:
@@ -472,7 +490,7 @@ def _call(
     timeout, directory = project.config.build_timeout_s, unit.command.directory
     if not order.confined:
         return run_process(argv, timeout=timeout, cwd=directory, env=private(draft, env), cancel=cancel)
-    box = Box(read=(*_readable(project, unit, argv), *read), write=(draft,))
+    box = Box(read=(*_readable(project, unit, argv), *_read_as_on_disk(order), *read), write=(draft,))
     return run_confined(argv, box, timeout=timeout, cwd=directory, env=plain_environment(env), cancel=cancel)
 
 

@@ -48,7 +48,12 @@ def judge_given(work: Optimizing, given: GivenRewrite) -> OptimizeResult:
     original = work.run.texts.needed(file)
     if (why := _unreadable(given.text, original)) is not None:
         return _refused(why)
-    edit = edit_between(file, original, given.text)
+    try:
+        edit = edit_between(file, original, given.text)
+    except UnicodeDecodeError as error:
+        return _refused(
+            f"Refused: the text is no UTF-8: {error.reason} at byte {error.start} of what is new."
+        )
     kernels = list(_kernels(work, file, edit))
     if not kernels:
         return _refused(
@@ -84,10 +89,6 @@ def _unreadable(text: bytes, original: bytes) -> str | None:
         return "Refused: the candidate is the original, byte for byte."
     if b"\0" in text:
         return "Refused: the text has a zero byte in it."
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return f"Refused: the text is no UTF-8: {error.reason} at byte {error.start}."
     return None
 
 

@@ -408,10 +408,13 @@ def _teller(ctx: Wire) -> Callable[[float, float | None, str], Awaitable[None]]:
 
 
 def _replaced(source: Path, piece: str, new_text: str) -> str:
-    """The text of a file with another one in place of a piece of it. Raises UsageError unless that is there once."""
+    """The text of a file with another one in place of a piece of it. Raises UsageError unless that is there once.
+
+    Bytes that are no UTF-8, as in comments in Latin-1, are lone surrogates and come back as they are.
+    """
     try:
-        text = source.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = source.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
         raise UsageError(f"{source}: {error}", "give the whole new text") from None
     count = text.count(piece) if piece else 0
     if count != 1:

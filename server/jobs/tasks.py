@@ -175,7 +175,7 @@ def judge(request: TaskRequest, run: Run, *, file: str | None, new_text: str | N
     given = None
     if new_text is not None:
         try:
-            text = new_text.encode()
+            text = new_text.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError as error:
             raise UsageError(f"the new text is no Unicode text: {error.reason} at {error.start}") from None
         given = GivenRewrite(Path(file or request.target), text)

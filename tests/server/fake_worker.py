@@ -67,7 +67,7 @@ def main() -> None:
     if request["kind"] == "open":  # needs no GPU: the real worker does it
         os.execv(sys.executable, [sys.executable, "-c", f"{OPENS}({line!r})"])
     file = request["file"]
-    text = request["overlays"].get(file) or Path(file).read_bytes().decode()
+    text = request["overlays"].get(file) or Path(file).read_bytes().decode(errors="replace")
     if request["kind"] == "prepare":
         if "// prepares " in text:
             Path(text.partition("// prepares ")[2].split()[0]).write_text(str(os.getpid()))

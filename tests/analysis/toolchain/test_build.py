@@ -88,6 +88,24 @@ class TestOneFile:
             built = build_program(project, toolchain, confined=confined)
             assert f"{name} of the folders".encode() in Path(built.argv[0]).read_bytes()
 
+    def test_a_candidate_may_read_the_headers_above_that_the_program_reads_and_no_others(
+        self, tmp_path: Path, toolchain: Toolchain
+    ) -> None:
+        (tmp_path / "include").mkdir()
+        for name in ("shared.h", "other.h"):
+            (tmp_path / "include" / name).write_text("#define STEP 2\n")
+        source = tmp_path / "program" / "main.hip"
+        source.parent.mkdir()
+        text = '#include "../include/shared.h"\n__attribute__((global)) void k(int* p) { *p = STEP; }\nint main() {}\n'
+        source.write_text(text)
+        project = resolve_project(source, config=Config(flags=["-nogpuinc"]))
+        compile_device(project, toolchain, source, Run())
+        changed = unsaved(source, text.replace("= STEP", "= STEP + 1").encode())
+        assert compile_device(project, toolchain, source, changed, confined=True).path.exists()
+        curious = unsaved(source, text.replace("shared.h", "other.h").encode())
+        with pytest.raises(BuildFailed, match=r"other\.h"):
+            compile_device(project, toolchain, source, curious, confined=True)
+
     def test_flags_of_the_config_and_of_the_compilation_database_are_used(
         self, program: Path, toolchain: Toolchain
     ) -> None:

@@ -62,8 +62,8 @@ WITHOUT_SIGN = LOOP.replace("j < 32", "j < 31")  # `hot` never has that bit set,
 
 def judged(folder: Path, text: str, program: str) -> OptimizeResult:
     source = folder / "ones.hip"
-    source.write_text(program)
-    options = OptimizeOptions(kernel="hot", given=GivenRewrite(source, text.encode()))
+    source.write_text(program, encoding="latin-1")
+    options = OptimizeOptions(kernel="hot", given=GivenRewrite(source, text.encode("latin-1")))
     return optimize_project(resolve_project(source), options=options)
 
 
@@ -72,7 +72,7 @@ def test_a_function_that_two_kernels_call_has_to_be_right_for_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    program = PROGRAM.replace("UNUSED", "")
+    program = "// \N{COPYRIGHT SIGN} in Latin-1, which clang takes\n" + PROGRAM.replace("UNUSED", "")
     kernel = ("in[i % n] * (r + 1)", "in[i % n] * (1 + r)")  # the kernel changes with it
     right = judged(tmp_path, program.replace(LOOP, RIGHT).replace(*kernel), program)
     assert right.status == "verified", right.message

@@ -139,6 +139,9 @@ async def test_failures_are_answers_with_what_to_do(cli: Cli, project: Path) -> 
             refused = await ask("judge_rewrite", file="broken.hip", new_text="x", replaces=piece)
             assert found in refused["error"]
             assert "copy it from the file" in refused["what_to_do"]
+        (project / "latin.hip").write_bytes(b"// \xa9 in Latin-1\n" + PROGRAM.encode())
+        asked = await ask("judge_rewrite", file="latin.hip", new_text="/*fast*/", replaces="in Latin-1")
+        assert "of another version" in asked["error"]  # it got to the worker, and this one does not judge
         assert "no id of a verified edit" in (await ask("apply_verified", id="verified-0"))["error"]
         assert "nothing is kept" in (await ask("more", handle="rest-9"))["error"]
 
