@@ -1,9 +1,8 @@
-"""Files with slow tests come last, those with many of them behind those with a few.
+"""Files with slow tests come last: those with many of them behind those with a few, the emulator's tables at the end.
 
-With --allowed-skips a test skips only for a reason of that list; with --slow-within slow tests end in time.
-
-Tests that are marked `exhaustive` run with --exhaustive only.
-Tests keep their state in a folder of their own.
+With --allowed-skips a test skips only for a reason of that list. With --slow-within slow tests that would begin too late
+are skipped and counted, so that a machine that is slower than expected ends in time. Tests that are marked `exhaustive`
+run with --exhaustive only. Tests keep their state in a folder of their own.
 """
 
 from __future__ import annotations
@@ -52,13 +51,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """One of everything comes first, long tables last: what --slow-within leaves out is the rest of such a table."""
+    """Leave out what is `exhaustive`; files without slow tests first."""
     if not config.getoption("--exhaustive"):
         left_out = [item for item in items if item.get_closest_marker("exhaustive")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: slow[item.path])
+
+    def late(item: pytest.Item) -> tuple[bool, int]:
+        return slow[item.path] > 0 and "emulator" in item.path.parts, slow[item.path]
+
+    items.sort(key=late)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,6 +16,7 @@ from hipscope.analysis.toolchain.discovery import Toolchain, find_toolchain
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
+from tests.sampling import sampled
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
@@ -47,6 +48,10 @@ CASES = [
 ]
 
 
+def _named(case: tuple[Path, str]) -> str:
+    return f"{case[0].stem}-{case[1]}"
+
+
 @functools.cache
 def toolchain_for(device: str) -> Toolchain | str:
     """The compiler of this machine, or the one that HIPSCOPE_TEST_CLANG names; why not, when it lacks the target."""
@@ -60,8 +65,9 @@ def toolchain_for(device: str) -> Toolchain | str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("source", "device"), CASES, ids=[f"{s.stem}-{d}" for s, d in CASES])
-def test_a_program_finds_its_own_results_right(source: Path, device: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", sampled(CASES, 3, _named), ids=_named)
+def test_a_program_finds_its_own_results_right(case: tuple[Path, str], tmp_path: Path) -> None:
+    source, device = case
     if (source.stem, device) in NOT_ON:
         pytest.skip(NOT_ON[source.stem, device])
     toolchain = toolchain_for(device)
