@@ -28,7 +28,7 @@ from hipscope.analysis.profile import Resources
 
 _TEXTS = ("kernel", "agent")
 _MICROSECOND = 1000
-_FEW = 8  # launches whose stamps may be whole microseconds by chance
+_FEW = 8  # launches whose durations may be whole microseconds by chance
 YEAR_NS = 365 * 24 * 3600 * 10**9
 _SIZES = tuple(f"{size}_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
 _WHOLE = (
@@ -71,15 +71,11 @@ class LaunchColumns:
     def timed(self) -> Any:
         """Which rows have both stamps, in order: one with damaged stamps has no time, and none takes a year.
 
-        Of stamps in whole microseconds, a launch that is shorter may begin and end at the same one.
+        Where all durations are whole microseconds, a launch that is shorter may begin and end at the same one.
         """
         start, end = self.whole["start"], self.whole["end"]
         known = (start != MISSING) & (end != MISSING)
-        coarse = (
-            len(start) > _FEW
-            and not (start[known] % _MICROSECOND).any()
-            and not (end[known] % _MICROSECOND).any()
-        )
+        coarse = len(start) > _FEW and not ((end - start)[known] % _MICROSECOND).any()
         ordered = (end >= start) & (start > 0) if coarse else end > start
         return known & ordered & (end - start < YEAR_NS)
 

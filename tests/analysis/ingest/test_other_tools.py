@@ -118,7 +118,7 @@ def test_a_database_of_rocprof_without_a_trace_has_the_launches_of_its_table(tmp
 def test_launches_that_are_shorter_than_the_clock_of_the_trace_count(tmp_path: Path) -> None:
     """PyTorch wrote whole microseconds until 2023: of 9,484 published launches 272 last none."""
     events = [
-        {"ph": "X", "cat": "Kernel", "name": NAME, "pid": 0, "tid": 7, "ts": 10 + 5 * n, "dur": n % 3,
+        {"ph": "X", "cat": "Kernel", "name": NAME, "pid": 0, "tid": 7, "ts": 1606911006433417 + 5 * n, "dur": n % 3,
          "args": {"device": 0, "stream": 7}}
         for n in range(12)
     ]  # fmt: skip
