@@ -40,6 +40,9 @@
 #define BLAS_SYMMETRIC_VECTOR(T, Name, name) \
     BLAS_F(Name, name, (BLAS_HANDLE handle, BLAS_FILL uplo, BLAS_INT n, const T* alpha, const T* A, BLAS_INT lda, const T* x, BLAS_INT incx, const T* beta, T* y, BLAS_INT incy))
 
+#define BLAS_RANK_TWO(T, Name, name) \
+    BLAS_F(Name, name, (BLAS_HANDLE handle, BLAS_FILL uplo, BLAS_INT n, const T* alpha, const T* x, BLAS_INT incx, const T* y, BLAS_INT incy, T* A, BLAS_INT lda))
+
 #define BLAS_PRODUCTS(T, P, p)                                                                                            \
     BLAS_F(P##gemm, p##gemm, (BLAS_HANDLE handle, BLAS_OP transA, BLAS_OP transB, BLAS_INT m, BLAS_INT n, BLAS_INT k, const T* alpha, const T* A, BLAS_INT lda, const T* B, BLAS_INT ldb, const T* beta, T* C, BLAS_INT ldc)) \
     BLAS_F(P##gemmBatched, p##gemm_batched, (BLAS_HANDLE handle, BLAS_OP transA, BLAS_OP transB, BLAS_INT m, BLAS_INT n, BLAS_INT k, const T* alpha, const T* const A[], BLAS_INT lda, const T* const B[], BLAS_INT ldb, const T* beta, T* const C[], BLAS_INT ldc, BLAS_INT count)) \
@@ -104,6 +107,12 @@ BLAS_SYMMETRIC_VECTOR(BLAS_COMPLEX, Csymv, csymv)
 BLAS_SYMMETRIC_VECTOR(BLAS_DOUBLE_COMPLEX, Zsymv, zsymv)
 BLAS_SYMMETRIC_VECTOR(BLAS_COMPLEX, Chemv, chemv)
 BLAS_SYMMETRIC_VECTOR(BLAS_DOUBLE_COMPLEX, Zhemv, zhemv)
+BLAS_RANK_TWO(float, Ssyr2, ssyr2)
+BLAS_RANK_TWO(double, Dsyr2, dsyr2)
+BLAS_RANK_TWO(BLAS_COMPLEX, Csyr2, csyr2)
+BLAS_RANK_TWO(BLAS_DOUBLE_COMPLEX, Zsyr2, zsyr2)
+BLAS_RANK_TWO(BLAS_COMPLEX, Cher2, cher2)
+BLAS_RANK_TWO(BLAS_DOUBLE_COMPLEX, Zher2, zher2)
 BLAS_F(Cher, cher, (BLAS_HANDLE handle, BLAS_FILL uplo, BLAS_INT n, const float* alpha, const BLAS_COMPLEX* x, BLAS_INT incx, BLAS_COMPLEX* A, BLAS_INT lda))
 BLAS_F(Zher, zher, (BLAS_HANDLE handle, BLAS_FILL uplo, BLAS_INT n, const double* alpha, const BLAS_DOUBLE_COMPLEX* x, BLAS_INT incx, BLAS_DOUBLE_COMPLEX* A, BLAS_INT lda))
 BLAS_PRODUCTS(BLAS_HALF, H, h)
@@ -125,6 +134,7 @@ BLAS_HERMITIAN(BLAS_DOUBLE_COMPLEX, double, Z, z)
 #undef BLAS_MATRIX_VECTOR
 #undef BLAS_OUTER
 #undef BLAS_SYMMETRIC_VECTOR
+#undef BLAS_RANK_TWO
 #undef BLAS_PRODUCTS
 #undef BLAS_MATRICES
 #undef BLAS_HERMITIAN

@@ -399,6 +399,24 @@ def rank_one(blas: Blas, p: str) -> None:
     )
 
 
+def rank_two(blas: Blas, p: str) -> None:
+    kind, n, fill = TYPES[p], blas.rng.choice((1, 6, 15)), blas.rng.choice((UPPER, LOWER))
+    alpha = values(blas, 1, kind)[0]
+    for hermitian in (False, True) if p in "cz" else (False,):
+        x, y, a = Vector(blas, n, kind), Vector(blas, n, kind), Matrix(blas, n, n, kind)
+        name = f"{p}her2" if hermitian else f"{p}syr2"
+        blas.call(
+            name, fill, n, blas.scalar(alpha, kind), pointer(x.memory), x.step, pointer(y.memory), y.step,
+            pointer(a.memory), a.lda,
+        )  # fmt: skip
+        u, v = wide(x.was()), wide(y.was())
+        if hermitian:
+            added = alpha * np.outer(u, v.conj()) + np.conj(alpha) * np.outer(v, u.conj())
+        else:
+            added = alpha * (np.outer(u, v) + np.outer(v, u))
+        a.expect(in_triangle(wide(a.was()), added, fill, hermitian), EPSILON[p], what=name)
+
+
 def in_triangle(was: Array, added: Array, fill: int, hermitian: bool, keep: Any = 1) -> Array:
     """The triangle of keep * was + added; the rest is as it was."""
     result = was.copy()
@@ -530,7 +548,7 @@ def sums(blas: Blas, p: str) -> None:
 
 
 OPERATIONS: tuple[Callable[[Blas, str], None], ...] = (
-    gemm, gemm, gemm, typed_gemm, half_gemm, gemv, vectors, reductions, rotations, rank_one, triangular,
+    gemm, gemm, gemm, typed_gemm, half_gemm, gemv, vectors, reductions, rotations, rank_one, rank_two, triangular,
     symmetric_products, sums,
 )  # fmt: skip
 

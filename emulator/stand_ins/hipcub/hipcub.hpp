@@ -5,6 +5,7 @@
 
 #include <iterator>
 #include <limits>
+#include <type_traits>
 #include <rocprim/rocprim.hpp>
 
 #ifndef HIPCUB_ROCPRIM_API
@@ -34,6 +35,8 @@ template <class T>
 using CountingInputIterator = rocprim::counting_iterator<T>;
 template <class T>
 using ConstantInputIterator = rocprim::constant_iterator<T>;
+template <class Offset = std::ptrdiff_t>
+using DiscardOutputIterator = rocprim::discard_iterator;
 template <class Value, class Operation, class Iterator>
 using TransformInputIterator = rocprim::transform_iterator<Iterator, Operation, Value>;
 
@@ -170,15 +173,24 @@ struct DoubleBuffer {
     T* Alternate() { return d_buffers[selector ^ 1]; }
 };
 
+/// What is summed has the type of the result, where that has one: flags are counted, bytes do not overflow.
+template <class In, class Out>
+using Accumulated = typename std::conditional<std::is_void<typename std::iterator_traits<Out>::value_type>::value, typename std::iterator_traits<In>::value_type,
+                                              typename std::iterator_traits<Out>::value_type>::type;
+template <class T, class Operation>
+struct Typed {
+    Operation operation;
+    __host__ __device__ T operator()(const T& a, const T& b) const { return operation(a, b); }
+};
+
 struct DeviceReduce {
     template <class In, class Out, class Operation, class T>
     static hipError_t Reduce(void* temp, size_t& bytes, In in, Out out, int n, Operation operation, T initial, hipStream_t stream = nullptr, bool debug = false) {
-        return rocprim::reduce(temp, bytes, in, out, initial, static_cast<size_t>(n), operation, stream, debug);
+        return rocprim::reduce(temp, bytes, in, out, initial, static_cast<size_t>(n), Typed<Accumulated<In, Out>, Operation>{operation}, stream, debug);
     }
     template <class In, class Out>
     static hipError_t Sum(void* temp, size_t& bytes, In in, Out out, int n, hipStream_t stream = nullptr, bool debug = false) {
-        using T = typename std::iterator_traits<In>::value_type;
-        return Reduce(temp, bytes, in, out, n, hipcub::Sum(), T(0), stream, debug);
+        return Reduce(temp, bytes, in, out, n, hipcub::Sum(), Accumulated<In, Out>(0), stream, debug);
     }
     template <class In, class Out>
     static hipError_t Max(void* temp, size_t& bytes, In in, Out out, int n, hipStream_t stream = nullptr, bool debug = false) {
@@ -193,11 +205,11 @@ struct DeviceReduce {
 struct DeviceScan {
     template <class In, class Out, class Operation>
     static hipError_t InclusiveScan(void* temp, size_t& bytes, In in, Out out, Operation operation, int n, hipStream_t stream = nullptr, bool debug = false) {
-        return rocprim::inclusive_scan(temp, bytes, in, out, static_cast<size_t>(n), operation, stream, debug);
+        return rocprim::inclusive_scan(temp, bytes, in, out, static_cast<size_t>(n), Typed<Accumulated<In, Out>, Operation>{operation}, stream, debug);
     }
     template <class In, class Out, class Operation, class T>
     static hipError_t ExclusiveScan(void* temp, size_t& bytes, In in, Out out, Operation operation, T initial, int n, hipStream_t stream = nullptr, bool debug = false) {
-        return rocprim::exclusive_scan(temp, bytes, in, out, initial, static_cast<size_t>(n), operation, stream, debug);
+        return rocprim::exclusive_scan(temp, bytes, in, out, initial, static_cast<size_t>(n), Typed<Accumulated<In, Out>, Operation>{operation}, stream, debug);
     }
     template <class In, class Out>
     static hipError_t InclusiveSum(void* temp, size_t& bytes, In in, Out out, int n, hipStream_t stream = nullptr, bool debug = false) {
@@ -205,8 +217,7 @@ struct DeviceScan {
     }
     template <class In, class Out>
     static hipError_t ExclusiveSum(void* temp, size_t& bytes, In in, Out out, int n, hipStream_t stream = nullptr, bool debug = false) {
-        using T = typename std::iterator_traits<In>::value_type;
-        return ExclusiveScan(temp, bytes, in, out, hipcub::Sum(), T(0), n, stream, debug);
+        return ExclusiveScan(temp, bytes, in, out, hipcub::Sum(), Accumulated<In, Out>(0), n, stream, debug);
     }
 };
 

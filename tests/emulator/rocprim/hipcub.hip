@@ -1,5 +1,6 @@
 // hipCUB's functions over rocPRIM against plain loops.
 #include <hip/hip_runtime.h>
+#include <hipcub/block/block_scan.hpp>
 #include <hipcub/hipcub.hpp>
 
 #include <algorithm>
@@ -33,6 +34,10 @@ __global__ void of_blocks(const int* in, int* sums, int* scans, int* waves) {
     const int of_wave = Wave(temp.wave[threadIdx.x / 64]).Sum(in[i]);
     if (threadIdx.x % 64 == 0) waves[i / 64] = of_wave;
 }
+
+struct Odd {
+    __host__ __device__ bool operator()(int i) const { return i % 2 == 1; }
+};
 
 template <class Call>
 int twice(Call call) {
@@ -77,6 +82,11 @@ int main() {
     SAME(fetched(count, 1)[0], std::accumulate(h.begin(), h.end(), 0));
     if (twice([&](void* t, size_t& s) { return hipcub::DeviceReduce::Min(t, s, in, count, n); })) return 1;
     SAME(fetched(count, 1)[0], *std::min_element(h.begin(), h.end()));
+    // Flags are counted in the type of the result.
+    hipcub::CountingInputIterator<int> numbers(0);
+    hipcub::TransformInputIterator<bool, Odd, decltype(numbers)> odd(numbers, Odd());
+    if (twice([&](void* t, size_t& s) { return hipcub::DeviceReduce::Sum(t, s, odd, count, n); })) return 1;
+    SAME(fetched(count, 1)[0], n / 2);
     std::vector<int> wanted(n);
     if (twice([&](void* t, size_t& s) { return hipcub::DeviceScan::InclusiveSum(t, s, in, out, n); })) return 1;
     std::partial_sum(h.begin(), h.end(), wanted.begin());

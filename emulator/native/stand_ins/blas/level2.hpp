@@ -127,6 +127,30 @@ Outcome syr(Handle* h, const char* name, int fill, Index n, const S* alpha, cons
     });
 }
 
+/// A += alpha * x * y^T + alpha * y * x^T; Hermitian: with ^H and the conjugate of the second alpha. One triangle.
+template <bool hermitian, class T>
+Outcome syr2(Handle* h, const char* name, int fill, Index n, const T* alpha, const T* x, Index incx, const T* y, Index incy, T* a, Index lda) {
+    if (h == nullptr) return Outcome::no_handle;
+    if (!is_fill(fill)) return Outcome::bad_value;
+    if (n < 0 || lda < std::max<Index>(n, 1) || incx == 0 || incy == 0) return Outcome::bad_size;
+    if (n == 0) return Outcome::ok;
+    if (alpha == nullptr || x == nullptr || y == nullptr || a == nullptr) return Outcome::no_pointer;
+    return later(h, name, [=, sa = Scalar<T>(h, alpha)](Operands& operands) {
+        const T factor = sa.get(operands, "alpha"), other = hermitian ? conjugate(factor) : factor;
+        const Vector<const T> u{x, n, incx}, v{y, n, incy};
+        const Matrix<T> matrix{a, n, n, lda};
+        u.reads(operands, "x");
+        v.reads(operands, "y");
+        writes_triangle(operands, matrix, fill, "A");
+        if (!operands.fine()) return;
+        for_triangle(n, fill, [&](Index i, Index j) {
+            matrix(i, j) += factor * u[i] * (hermitian ? conjugate(v[j]) : v[j]) + other * v[i] * (hermitian ? conjugate(u[j]) : u[j]);
+            if constexpr (hermitian && is_complex<T>)
+                if (i == j) matrix(i, j).im = 0;
+        });
+    });
+}
+
 /// x = op(A) * x, or x = op(A)^-1 * x, of a triangle.
 template <bool solve, class T>
 Outcome triangular(Handle* h, const char* name, int fill, int op, int diagonal, Index n, const T* a, Index lda, T* x, Index incx) {

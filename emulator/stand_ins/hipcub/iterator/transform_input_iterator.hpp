@@ -1,0 +1,3 @@
+// A part of this header.
+#pragma once
+#include "../hipcub.hpp"
