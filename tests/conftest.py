@@ -1,6 +1,6 @@
-"""Files with slow tests come last: those with many of them behind those with a few, the emulator's at the end.
+"""Files with slow tests come last: those with many behind those with a few, the emulator's at the end.
 
-With --allowed-skips a test skips only for a reason of that list. With --slow-within slow tests that would begin too late
+With --allowed-skips a test skips only for a reason of that list. With --slow-within slow tests that would begin late
 are skipped and counted, so that a machine that is slower than expected ends in time. Tests that are marked `exhaustive`
 run with --exhaustive only. Tests keep their state in a folder of their own.
 """
