@@ -26,6 +26,7 @@ _SINCE_FIRST: Mapping[str, Any] = {
     "copies": {},
     "defects": [],
     "time": None,
+    "library_calls": {},
 }
 # What it did not say of a GPU and of an occupancy. Its workgroups ran on one CU.
 _DEVICE_SINCE: Mapping[str, Any] = {

@@ -310,6 +310,7 @@ def profile(file: str, text: str) -> Object:
         "copies": {},
         "defects": [],
         "time": None,
+        "library_calls": {},
     }
 
 

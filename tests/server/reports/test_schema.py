@@ -72,6 +72,7 @@ def keys(data: Any, way: Way = ()) -> Iterator[Way]:
             "files",
             "metrics",
             "memory_kinds",
+            "library_calls",
             "asked",
         )
         for key, value in data.items():
