@@ -268,7 +268,8 @@ class _Makefile:
         """
         needed = (link, *_what_goes_into(link, commands))
         others = time.monotonic() < self._until and any(
-            c.output is not None and c not in needed for c in commands
+            c.output is not None and not c.output.name.endswith(NO_PROGRAM) and c not in needed
+            for c in commands
         )
         if not (others or any(c.program == link.product for c in commands)):
             return goal
