@@ -68,7 +68,7 @@ _READ = (
 )
 _NO_KERNEL = "in which no kernel is launched"
 _UNKNOWN_KERNEL = "(unknown kernel)"
-_FEW = 256  # launches of a kernel that are made at once; more are made when they are asked for
+_FEW = 8  # launches of a kernel that are made at once; more are made when they are asked for
 _ARCH = re.compile(r"(gfx\w+?)_code_object_id_\d+\.out$")
 _RDNA = ("gfx10", "gfx11", "gfx12")  # waves of 32 or of 64 lanes
 _MEASURED = "roofline.csv of the capture"

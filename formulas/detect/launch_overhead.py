@@ -5,7 +5,12 @@ Takes a kernel's launches among those of the program, gives one finding at the p
 
 from __future__ import annotations
 
+import weakref
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import eq
 from typing import ClassVar
 
 from hipscope.analysis.devices import empty_launch_ns
@@ -94,26 +99,59 @@ class LaunchOverhead(Formula):
 _LONGEST = 6  # kernels of a repeated sequence
 
 
+@dataclass(frozen=True)
+class _Order:
+    """The kernels in the order of their launches; of each how often, where first, and most in a row. `period`: of the
+    sequence that comes again and again.
+    """
+
+    kernels: Sequence[str]
+    count: Mapping[str, int]
+    first: Mapping[str, int]
+    longest: Mapping[str, int]
+    period: int | None
+
+    @classmethod
+    def of(cls, profile: Profile) -> _Order:
+        launches = sorted((d.start_ns, k.mangled) for k in profile.kernels for d in k.dispatches)
+        order = [mangled for _, mangled in launches]
+        first: dict[str, int] = {}
+        longest: dict[str, int] = {}
+        place = 0
+        for name, run in groupby(order):
+            length = sum(1 for _ in run)
+            first.setdefault(name, place)
+            longest[name] = max(longest.get(name, 0), length)
+            place += length
+        periods = (
+            period
+            for period in range(2, _LONGEST + 1)
+            if len(order) > period and sum(map(eq, order, order[period:])) >= 0.9 * (len(order) - period)
+        )
+        return cls(order, Counter(order), first, longest, next(periods, None))
+
+
+_known: list[tuple[weakref.ref[Profile], _Order]] = []  # of the last profile: each of its kernels asks
+
+
+def _order(profile: Profile) -> _Order:
+    for of, order in _known:
+        if of() is profile:
+            return order
+    found = _Order.of(profile)
+    _known[:] = [(weakref.ref(profile), found)]
+    return found
+
+
 def _sequence(profile: Profile, kernel: Kernel) -> str:
     """In which order the launches of the program come, as far as it repeats."""
-    launches = sorted((d.start_ns, k.mangled) for k in profile.kernels for d in k.dispatches)
-    order, own = [mangled for _, mangled in launches], kernel.mangled
-    names = {k.mangled: base_name(k.name) for k in profile.kernels}
-    longest = _longest_run(order, own)
-    if longest > 1 and longest >= order.count(own) / 2:
+    order, own = _order(profile), kernel.mangled
+    longest, count = order.longest.get(own, 0), order.count[own]
+    if longest > 1 and longest >= count / 2:
         return f"one after another, up to {longest:,} with no other kernel between them"
-    for period in range(2, _LONGEST + 1):
-        same = sum(a == b for a, b in zip(order, order[period:], strict=False))
-        if len(order) > period and same >= 0.9 * (len(order) - period):
-            start = order.index(own)
-            cycle = dict.fromkeys(names[mangled] for mangled in order[start : start + period])
-            return f"again and again in the order {', '.join(cycle)}"
-    return f"between {len(order) - order.count(own):,} launches of other kernels"
-
-
-def _longest_run(order: Sequence[str], name: str) -> int:
-    longest = run = 0
-    for one in order:
-        run = run + 1 if one == name else 0
-        longest = max(longest, run)
-    return longest
+    if order.period is not None:
+        names = {k.mangled: base_name(k.name) for k in profile.kernels}
+        start = order.first[own]
+        cycle = dict.fromkeys(names[mangled] for mangled in order.kernels[start : start + order.period])
+        return f"again and again in the order {', '.join(cycle)}"
+    return f"between {len(order.kernels) - count:,} launches of other kernels"
