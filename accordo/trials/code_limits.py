@@ -114,12 +114,17 @@ def _integer(text: str) -> int | None:
 def _narrow(code: Sequence[AssemblyInstruction]) -> Counter[tuple[int, str]]:
     """How often the code computes in how many bits, where it may have more."""
     counts: Counter[tuple[int, str]] = Counter()
+    # A mask behind a shift that leaves no more bits cuts nothing, nor one behind a quotient that floats made.
+    shifts = {_integer(text) for one in code if "_lshr" in one.mnemonic for text in one.operands[1:]}
+    widths = () if any(one.mnemonic == "v_cvt_u32_f32" for one in code) else _OTHER_WIDTHS
     for one, small in _with_small_registers(code):
         if _HALF_WORDS.match(one.mnemonic) or _keeps_low(one, 16):
             counts[16, "it counts in 16 bits"] += 1
         elif _keeps_low(one, 24):
             counts[24, "it counts in 24 bits"] += 1
-        elif (kept := next((n for n in _OTHER_WIDTHS if _keeps_low(one, n)), None)) is not None:
+        elif (
+            kept := next((n for n in widths if 32 - n not in shifts and _keeps_low(one, n)), None)
+        ) is not None:
             counts[kept, f"it counts in {kept} bits"] += 1
         elif _PRODUCTS_24.match(one.mnemonic):
             factors = [text for text in one.operands[1:3] if _REGISTER.match(text)]

@@ -40,6 +40,7 @@ def test_numbers_and_widths_that_the_original_has_not_are_limits(more: str, size
         "s_and_b32 s6, s5, 0x7ff\ns_min_u32 s7, s6, s9\nv_mul_u32_u24 v3, s7, v0",  # nor is the smaller of two sides
         "v_cvt_f32_u32 v3, v3\nv_rcp_iflag_f32 v3, v3\nv_cvt_u32_f32 v3, v3",  # a division of integers
         "global_load_sbyte v5, v[2:3], off\nv_bfe_i32 v6, v7, 8, 8\nv_mad_i32_i24 v3, v5, v6, v3",  # bytes
+        "v_lshrrev_b32 v4, 13, v3\nv_and_b32 v4, 0x7ffff, v4",  # all that the shift leaves
         "v_cmp_gt_i32 vcc, 4, v3",
         "v_mul_lo_u32 v3, v3, v4",
         "v_mov_b32 v3, 0xff800000\nv_cmp_lt_i32 vcc, v2, v3",  # -infinity, in a register that may hold another number
