@@ -194,7 +194,7 @@ def test_a_trace_without_a_label_is_not_lost_beside_those_that_have_one(tmp_path
     code["code"] = [row for row in code["code"] if not row[0].startswith("; ")]
     (other / "code.json").write_text(json.dumps(code))
     profile = read_captures([tmp_path])
-    cycles = {k.name: sum(i.latency for i in k.instructions) for k in profile.kernels}
+    cycles = {str(k.name): sum(i.latency for i in k.instructions) for k in profile.kernels}
     assert set(cycles) == {NAME, "(kernel of launch 7)"}
     assert cycles[NAME] == cycles["(kernel of launch 7)"] > 0
     assert any("launch 7 names no kernel" in note for note in profile.notes)
