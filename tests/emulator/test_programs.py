@@ -64,7 +64,8 @@ def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     toolchain = find_toolchain(config)
     asked = [item for item in request.session.items if getattr(item, "module", None) is request.module]
     # In the order of the tests: of what they do not come to, little is compiled.
-    wanted = dict.fromkeys(i.callspec.params["source"] for i in asked if isinstance(i, pytest.Function))
+    params = [item.callspec.params for item in asked if isinstance(item, pytest.Function)]
+    wanted = [source for source in dict.fromkeys(p["source"] for p in params) if isinstance(source, Path)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         builds = {
             source: pool.submit(build_program, resolve_project(source, config=config), toolchain)
