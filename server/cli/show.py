@@ -10,7 +10,7 @@ import typer
 
 from hipscope.server.console.options import FindingsFormatOption, Format, OutputOption, named_path
 from hipscope.server.console.results import check_format, failure_written, write_result
-from hipscope.server.console.terminal import check_output, failures_reported, progress_shown, stop_asked
+from hipscope.server.console.terminal import check_output, failures_reported, progress_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +76,10 @@ def show(
 
         roots = tuple(source_root) if source_root else (Path.cwd(),)
         with failure_written(paths[0], format, output):
-            with stop_asked() as cancel, progress_shown() as progress:
+            # Nothing is built or run: a signal ends the reading where it is.
+            with progress_shown() as progress:
                 asked = OpenRequest(tuple(paths), roots, keep_isa=format is Format.HTML)
-                opened = open_report(asked, Run(cancel, progress, SourceTexts()))
+                opened = open_report(asked, Run(progress=progress, texts=SourceTexts()))
             if kernel is not None and isinstance(opened.report, Report):
                 opened = replace(opened, report=of_kernels(opened.report, kernel))
         if metrics is not None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from hipscope.server.cli.main import app
+from hipscope.server.console.terminal import STOPPED
 from tests.analysis.ingest.capture_files import AGENTS, kernel_trace, results_json
 from tests.server.command_line import Cli
 from tests.server.features.commands.test_open_profile import write_capture
@@ -120,3 +125,16 @@ def test_the_metrics_of_a_capture_are_shown_by_group(cli: Cli) -> None:
     assert len(data["kernels"][0]["metrics"]) >= 110
     refused = cli("show", "saved.json", "--metrics", "caches")
     assert (refused.code, "groups: all, work, units" in refused.stderr) == (2, True)
+
+
+def test_the_first_signal_ends_what_reads_a_large_capture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reading(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr("hipscope.server.jobs.opening.open_report", reading)
+    done = CliRunner().invoke(app, ["show", str(write_capture(tmp_path))])
+    assert done.exit_code == STOPPED
+    assert "stopped" in done.stderr
