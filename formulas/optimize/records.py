@@ -13,6 +13,7 @@ from hipscope.analysis.profile import Kernel, Profile
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.sandbox import isolation
 from hipscope.analysis.timeline.timeline import timeline
+from hipscope.emulator.layout import computed_by_host
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.diagnose_only import roof_reached
 from hipscope.formulas.detect.registry import measure_all
@@ -84,7 +85,7 @@ def verified_result(
         after=_after(best),
         measured=best.measured,
         verdict=best.verdict,
-        notes=best.notes,
+        notes=(*best.notes, *_of_libraries(bench.session.profile)),
         trades=best.trades,
         attempts=tuple(attempts),
         isolation=isolation(),
@@ -92,6 +93,12 @@ def verified_result(
         kernels=(gain,),
         gpu_speedup=total / (total - gain.time_ns + gain.time_ns / gain.speedup) if total else None,
     )
+
+
+def _of_libraries(profile: Profile) -> Iterator[str]:
+    """What a run's gain leaves out."""
+    if profile.library_calls:
+        yield f"{computed_by_host(profile.library_calls)}: what all kernels gain together leaves them out"
 
 
 def with_measured_gains(result: OptimizeResult, profile: Profile) -> OptimizeResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,21 @@ def test_a_program_that_launches_nothing_itself_is_told_so(cli: Cli) -> None:
     outcome = cli("profile", source)
     assert outcome.code == 4
     assert f"the program launched no kernel of its own; {SAID}" in outcome.stderr
+
+
+@pytest.mark.slow
+def test_an_edit_says_that_its_gain_leaves_the_calls_out(cli: Cli) -> None:
+    text = (Path(__file__).parents[3] / "examples" / "lds_column_read.hip").read_text()
+    text = text.replace("width = 1530, height = 1070", "width = 250, height = 130")
+    calls = """\
+  hipblasHandle_t handle;
+  float sum = 0;
+  if (hipblasCreate(&handle) || hipblasSasum(handle, 64, device_out, 1, &sum)) return 9;
+"""
+    launch = text.index(";", text.index("smooth_transpose<<<")) + 1
+    source = cli.write("#include <hipblas/hipblas.h>\n" + text[:launch] + "\n" + calls + text[launch:])
+    outcome = cli("optimize", source, "--formula", "bankConflict", "--format", "json")
+    found = json.loads(outcome.stdout)
+    assert found["status"] == "verified", found["message"]
+    said = "1 library call was computed by the host and has no modelled time: hipblasSasum (1)"
+    assert f"{said}: what all kernels gain together leaves them out" in found["notes"]
