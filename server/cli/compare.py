@@ -243,9 +243,10 @@ def _profile(program: Path, asked: _Asked, run: Run) -> Report:
 
 def _compared(program: str, base: Report, head: Report) -> _Done:
     from hipscope.server.reports.compare_writer import compare_reports
+    from hipscope.server.reports.compared_texts import KernelTexts
 
     kind = base.provenance if base.provenance == head.provenance else None
-    return _Done(compare_reports(program, base, head), kind, head)
+    return _Done(compare_reports(program, base, head, KernelTexts()), kind, head)
 
 
 def _in_turn(done: _Done, programs: tuple[Path, Path], asked: _Asked, run: Run) -> _Done:

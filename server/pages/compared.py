@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hipscope.server.render.compare import line_words
 from hipscope.server.reports.schema.compare import ComparedKernel, ComparedProgram, CompareReport
 
 _ROWS = (
@@ -33,6 +34,7 @@ def _program(program: ComparedProgram) -> dict[str, Any]:
                 "kernel": kernel,
                 "width": _width(kernel, largest),
                 "moved": list(_moved(kernel)),
+                "lines": [line_words(line) for line in kernel.moved_lines],
                 **_findings(kernel),
             }
             for kernel in program.kernels

@@ -12,6 +12,7 @@ from hipscope.server.reports.schema.compare import (
     ComparedProgram,
     ComparedSide,
     CompareReport,
+    MovedLine,
 )
 
 _RESOURCES = (
@@ -80,11 +81,21 @@ def _notes(kernel: ComparedKernel) -> list[str]:
     if base.dispatches != head.dispatches:
         notes.append(f"launches {base.dispatches} → {head.dispatches}")
     notes += [text for field, label in _RESOURCES if (text := _moved(base, head, field, label))]
+    notes += [line_words(line) for line in kernel.moved_lines]
     if base.bound != head.bound:
         notes.append(f"bound: {base.bound} → {head.bound}")
     notes += [f"+ {name}" for name in head.findings if name not in base.findings]
     notes += [f"- {name}" for name in base.findings if name not in head.findings]
     return notes
+
+
+def line_words(line: MovedLine) -> str:
+    """`line 12: 3.1 us → 6.2 us`, by its number in the head; a line that is new or gone says so."""
+    if line.head_line is None:
+        return f"line {line.base_line} of the base, {duration(line.base_ns)}: gone"
+    if line.base_line is None:
+        return f"line {line.head_line}: new, {duration(line.head_ns)}"
+    return f"line {line.head_line}: {duration(line.base_ns)} → {duration(line.head_ns)}"
 
 
 def _moved(base: ComparedSide, head: ComparedSide, field: str, label: str) -> str:

@@ -1,7 +1,7 @@
 """Two profiles of a program as records of `hipscope.compare/1`, and which of the named limits a kernel passed.
 
 Takes `hipscope.profile` reports. Kernels are matched by their mangled name, then by an identifier that is unique on
-both sides: a signature that changed does not make another kernel.
+both sides, then by their texts: a signature or a name that changed does not make another kernel.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hipscope.analysis.errors import UsageError
+from hipscope.server.reports.compared_texts import KernelTexts, moved_lines, renamed_kernels
 from hipscope.server.reports.schema.compare import (
     ComparedKernel,
     ComparedProgram,
@@ -61,21 +62,30 @@ def _limit(text: str) -> Limit:
     raise UsageError(f"{text!r} is no limit", f"limits are such as {known}")
 
 
-def compare_reports(program: str, base: Report, head: Report) -> ComparedProgram:
+def compare_reports(
+    program: str, base: Report, head: Report, texts: KernelTexts | None = None
+) -> ComparedProgram:
     """The kernels of two profiles of a program: those of the head, longest first, then those that are gone.
 
     A head that prints that its own check fails, where the base prints none of that, has failed: what a wrong program
-    takes is no news.
+    takes is no news. `texts`: what the profiles were made from may be read, for renamed kernels and lines.
     """
     if (line := _failing_line(base.program.output, head.program.output)) is not None:
         return ComparedProgram(program, (), f"its own check fails: `{line}`")
     reason = _not_comparable(base, head)
     before = {kernel.mangled: kernel for kernel in base.kernels}
     partners = _partners(base.kernels, head.kernels)
+    if texts is not None:
+        left = [k for k in base.kernels if k.mangled not in partners.values()]
+        new = [k for k in head.kernels if k.mangled not in partners]
+        partners |= renamed_kernels(texts, (base, left), (head, new))
     rows = []
     for kernel in head.kernels:
         old = before.get(partners.get(kernel.mangled, ""))
-        rows.append(_row(base, old, head, kernel, reason))
+        row = _row(base, old, head, kernel, reason)
+        if texts is not None and old is not None and reason is None:
+            row = replace(row, moved_lines=moved_lines(texts, (base, old), (head, kernel)))
+        rows.append(row)
     matched = set(partners.values())
     rows += [
         _row(base, kernel, head, None, reason) for kernel in base.kernels if kernel.mangled not in matched
@@ -162,6 +172,7 @@ def _row(
         not_comparable=reason if old is not None and new is not None else None,
         renamed=renamed,
         measured=None,
+        moved_lines=(),
     )
 
 

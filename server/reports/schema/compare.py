@@ -36,13 +36,23 @@ class MeasuredChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedLine:
+    """A line of a kernel's definition with its time in both, in nanoseconds of all launches; None: not there."""
+
+    base_line: int | None
+    head_line: int | None
+    base_ns: float
+    head_ns: float
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedKernel:
     """A kernel of both profiles, or of one: the other side is None then.
 
     `change` is the change of the time of all its launches, 0.11 for 11 % more; None where the times are not of the
     same kind (`not_comparable` says why). `renamed`: its name in the base, where it was found by its identifier.
     `measured`: how sure `change` is, where both versions were run again in turn; None for modelled times, and for
-    profiles that were only read.
+    profiles that were only read. `moved_lines`: those whose time changed most; empty where the texts are not there.
     """
 
     name: str
@@ -53,6 +63,7 @@ class ComparedKernel:
     not_comparable: str | None
     renamed: str | None
     measured: MeasuredChange | None
+    moved_lines: tuple[MovedLine, ...]
 
 
 @dataclass(frozen=True, slots=True)

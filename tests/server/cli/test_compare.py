@@ -178,6 +178,42 @@ def test_programs_are_profiled_and_compared_with_each_other_and_with_saved_profi
     assert "HEAD~1" in wrong.line
 
 
+def test_a_kernel_of_another_name_is_found_by_its_text_and_the_lines_that_became_slower_are_told(
+    cli: Cli,
+) -> None:
+    cli.write(KERNEL.replace("STEPS", "8"), "base.hip")
+    lines = (
+        KERNEL.replace("STEPS", "64").replace("scale", "rescaled").replace("(float* p)", "(float* p, int)")
+    )
+    cli.write(
+        lines.replace(">>>(p)", ">>>(p, 1)").replace("  int i", "  // a line more\n  int i"), "head.hip"
+    )
+    done = cli("compare", "base.hip", "head.hip", "--backend", "emulator", "--format", "json")
+    (kernel,) = json.loads(done.stdout)["programs"][0]["kernels"]
+    assert (kernel["renamed"], kernel["name"]) == ("scale(float*)", "rescaled")
+    slowest = kernel["moved_lines"][0]
+    assert (slowest["base_line"], slowest["head_line"]) == (4, 5)
+    assert slowest["head_ns"] > slowest["base_ns"] > 0
+    shown = cli("compare", "base.hip", "head.hip", "--backend", "emulator")
+    assert "was scale(float*)" in shown.stdout
+    assert "line 5:" in shown.stdout
+
+
+def test_kernels_that_do_different_things_are_not_taken_for_renamed_ones(cli: Cli) -> None:
+    cli.write(KERNEL.replace("STEPS", "8"), "base.hip")
+    other = KERNEL.replace("scale", "ends").replace(
+        "for (int n = 0; n < STEPS; n++) p[i] = p[i] * 1.5f + 1.0f;",
+        "__shared__ float t[256]; t[threadIdx.x] = p[i]; __syncthreads(); if (i % 2) p[i] = t[255 - i % 64];",
+    )
+    cli.write(other, "head.hip")
+    done = cli("compare", "base.hip", "head.hip", "--backend", "emulator", "--format", "json")
+    found = {
+        k["name"]: (k["base"] is None, k["head"] is None)
+        for k in json.loads(done.stdout)["programs"][0]["kernels"]
+    }
+    assert found == {"ends": (True, False), "scale": (False, True)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("longer", "noise", "code"),
