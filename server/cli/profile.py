@@ -83,7 +83,7 @@ def profile(
                 backend=backend.value,
                 device=device,
                 keep_going=keep_going,
-                keep_isa=format is Format.HTML,
+                keep_isa=format is Format.HTML or output is not None,
             )
             for source in sources_or_here(sources)
         ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hipscope.server.jobs.opening import Opened, SavedReport
+    from hipscope.server.reports.schema.profile import Report
 
 
 def add(app: typer.Typer) -> None:
@@ -62,6 +63,19 @@ def show(
             show_default=False,
         ),
     ] = None,
+    line: Annotated[
+        str | None,
+        typer.Option(
+            "--line", metavar="FILE:LINE", help="Explain this source line only.", show_default=False
+        ),
+    ] = None,
+    isa: Annotated[
+        bool,
+        typer.Option(
+            "--isa",
+            help="Show the machine code of a kernel, of --kernel or the longest, with what each instruction costs.",
+        ),
+    ] = False,
     format: FindingsFormatOption = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
@@ -69,6 +83,7 @@ def show(
     with failures_reported():
         check_format(format)
         check_output(output, paths)
+        _check_views(metrics, line, format, isa=isa)
         from hipscope.analysis.run import Run
         from hipscope.analysis.source.texts import SourceTexts
         from hipscope.server.jobs.opening import OpenRequest, of_kernels, open_report
@@ -78,14 +93,78 @@ def show(
         with failure_written(paths[0], format, output):
             # Nothing is built or run: a signal ends the reading where it is.
             with progress_shown() as progress:
-                asked = OpenRequest(tuple(paths), roots, keep_isa=format is Format.HTML)
+                asked = OpenRequest(tuple(paths), roots, keep_isa=isa or format is Format.HTML)
                 opened = open_report(asked, Run(progress=progress, texts=SourceTexts()))
             if kernel is not None and isinstance(opened.report, Report):
                 opened = replace(opened, report=of_kernels(opened.report, kernel))
         if metrics is not None:
             _write_metrics(opened.report, metrics, top, format, output)
+        elif isa:
+            _write_isa(opened, format, output)
+        elif line is not None:
+            _write_line(opened.report, line, output)
         else:
             write_result(opened.report, _drawing(opened, top), format, output, opened.texts, code=opened.code)
+
+
+def _check_views(metrics: str | None, line: str | None, format: Format, *, isa: bool) -> None:
+    """Raises UsageError for two views at once, and for forms that a single view does not have."""
+    from hipscope.analysis.errors import UsageError
+
+    asked = [
+        name
+        for name, given in (("--metrics", metrics is not None), ("--line", line is not None), ("--isa", isa))
+        if given
+    ]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are views of their own", "ask for one of them")
+    forms = {"--line": (Format.TEXT,), "--isa": (Format.TEXT, Format.JSON)}
+    if asked and format not in forms.get(asked[0], (format,)):
+        raise UsageError(
+            f"{asked[0]} is not written as {format.value}",
+            "the page of --format html has all lines and the machine code",
+        )
+
+
+def _of_profile(report: SavedReport) -> Report:
+    from hipscope.analysis.errors import UsageError
+    from hipscope.server.reports.schema.profile import Report
+
+    if not isinstance(report, Report):
+        raise UsageError("lines and machine code are of a profile, and this report is of something else")
+    return report
+
+
+def _write_line(report: SavedReport, place: str, output: Path | None) -> None:
+    from rich.text import Text
+
+    from hipscope.server.render.blocks import to_plain
+    from hipscope.server.render.views.saved_views import line_blocks
+
+    profile = _of_profile(report)
+    text = to_plain(line_blocks(profile, place))
+    write_result(profile, lambda console: console.print(Text(text)), Format.TEXT, output)
+
+
+def _write_isa(opened: Opened, format: Format, output: Path | None) -> None:
+    from rich.text import Text
+
+    from hipscope.analysis.errors import UsageError
+    from hipscope.server.render.views.saved_views import isa_lines
+    from hipscope.server.reports.isa_store import kept_isa
+
+    report = _of_profile(opened.report)
+    if not report.kernels:
+        raise UsageError("the profile has no kernel")
+    kernel = report.kernels[0]
+    code = opened.code.get(kernel.mangled) or kept_isa(report, kernel.mangled)
+    if code is None or not code.instructions:
+        raise UsageError(
+            f"the machine code of {report.short_name(kernel)} is not in this profile",
+            "`hipscope profile ... -o run.json` keeps it on the machine that profiles; a thread trace has it",
+        )
+    lines = isa_lines(code)
+    write_result(code, lambda console: console.print(Text("\n".join(lines)), soft_wrap=True), format, output)
 
 
 def _write_metrics(

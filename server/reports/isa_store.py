@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from hipscope.analysis.system.directories import cache_directory, write_atomically
 from hipscope.server.reports.schema.fields import RecordMismatch, read_record, to_json
 from hipscope.server.reports.schema.isa import IsaReport
-from hipscope.server.reports.schema.profile import Inputs
+from hipscope.server.reports.schema.profile import Inputs, Report
 
 
 def report_file(key: Path, inputs: Inputs) -> Path:
@@ -25,7 +26,8 @@ def report_file(key: Path, inputs: Inputs) -> Path:
 
 def report_folder(key: Path) -> Path:
     """Where the reports of a project are kept."""
-    return cache_directory() / "reports" / hashlib.sha256(str(key).encode()).hexdigest()[:24]
+    name = os.path.realpath(key)
+    return cache_directory() / "reports" / hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
 def isa_beside(report: Path) -> Path:
@@ -38,6 +40,14 @@ def save_isa(key: Path, inputs: Inputs, kernels: Sequence[IsaReport]) -> None:
     lines = [f"{json.dumps(kernel.mangled)}\t{json.dumps(to_json(kernel))}\n" for kernel in kernels]
     with contextlib.suppress(OSError):
         write_atomically(isa_beside(report_file(key, inputs)), "".join(lines).encode())
+
+
+def kept_isa(report: Report, mangled: str) -> IsaReport | None:
+    """The machine code of a kernel of a saved report, whose project is one of its sources or a folder around them."""
+    sources = [Path(file) for file in report.sources]
+    keys = dict.fromkeys([*sources, *(folder for file in sources for folder in list(file.parents)[:3])])
+    found = (load_isa(key, report.inputs, mangled) for key in keys)
+    return next((code for code in found if code is not None), None)
 
 
 def load_isa(key: Path, inputs: Inputs, mangled: str) -> IsaReport | None:

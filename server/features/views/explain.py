@@ -9,12 +9,12 @@ from typing import Any
 from pygls.exceptions import JsonRpcInvalidParams
 
 from hipscope.server.features.commands import EXPLAIN
-from hipscope.server.features.views.explanation import explanation, waiting_of
 from hipscope.server.features.views.isa import listed_of
 from hipscope.server.features.views.pages import open_text
 from hipscope.server.pictures.roofline import roofline_drawing
 from hipscope.server.render.blocks import Block, Heading, to_markdown, to_plain
 from hipscope.server.render.formula_pages import with_pages
+from hipscope.server.render.views.explanation import explanation, waiting_of
 from hipscope.server.reports.schema.profile import Finding, Kernel, Line
 from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer

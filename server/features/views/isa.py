@@ -17,7 +17,7 @@ from pygls.uris import from_fs_path
 
 from hipscope.analysis.system.directories import state_directory, write_atomically
 from hipscope.server.edit.positions import Encoding, column_units
-from hipscope.server.render import words
+from hipscope.server.render.views.saved_views import commented, instruction_notes
 from hipscope.server.reports.isa_store import load_isa
 from hipscope.server.reports.schema.fields import to_json
 from hipscope.server.reports.schema.isa import (
@@ -32,7 +32,6 @@ from hipscope.server.session.known_profiles import Marks
 from hipscope.server.session.language_server import HipServer, path_of
 
 ISA = "hipscope.server.isa"
-_TEXT_WIDTH = 60
 
 
 def register(server: HipServer) -> None:
@@ -96,17 +95,11 @@ def isa_text(listing: IsaListing) -> str:
 
 
 def _line(one: ListedInstruction) -> str:
-    notes = [words.percent(one.share)] if one.share >= 0.005 else []
-    if one.stalls:
-        reason = max(one.stalls, key=lambda name: one.stalls[name])
-        notes += [words.reason(reason)] if one.stalls[reason] else []
-    if one.producers:
-        waited = max(one.producers, key=lambda producer: producer.cycles)
-        notes.append(f"waits for line {waited.index + 2}")
+    waited = max(one.producers, key=lambda producer: producer.cycles).index + 2 if one.producers else None
+    notes = instruction_notes(one.share, one.stalls, waited)
     if one.uri is not None and one.line is not None:
         notes.append(f"{one.uri.rpartition('/')[2]}:{one.line + 1}")
-    comment = f"; {' · '.join(notes)}" if notes else ""
-    return f"{one.text:<{_TEXT_WIDTH}} {comment}".rstrip()
+    return commented(one.text, notes)
 
 
 def asked_kernel(marks: Marks, asked: Mapping[str, Any]) -> Kernel:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from hipscope.server.cli.main import app
 from hipscope.server.console.terminal import STOPPED
 from tests.analysis.ingest.capture_files import AGENTS, kernel_trace, results_json
+from tests.server.cli.test_compare import KERNEL
 from tests.server.command_line import Cli
 from tests.server.features.commands.test_open_profile import write_capture
 
@@ -138,3 +140,50 @@ def test_the_first_signal_ends_what_reads_a_large_capture(
     done = CliRunner().invoke(app, ["show", str(write_capture(tmp_path))])
     assert done.exit_code == STOPPED
     assert "stopped" in done.stderr
+
+
+def test_a_line_and_the_machine_code_of_a_saved_profile_are_shown_without_a_run(cli: Cli) -> None:
+    cli.write(KERNEL.replace("STEPS", "64"), "scale.hip")
+    assert cli("profile", "scale.hip", "-o", "run.json", "--format", "json").code == 0
+    line = KERNEL[: KERNEL.index("for (")].count("\n") + 1
+    told = cli("show", "run.json", "--line", f"scale.hip:{line}")
+    assert told.stdout.startswith(f"Line {line} of scale")
+    assert "What it waits for" in told.stdout
+    code = cli("show", "run.json", "--isa", "--kernel", "scale")
+    head, *instructions = code.stdout.splitlines()
+    assert head.startswith("; scale(float*): ")
+    assert any(
+        one.startswith("s_waitcnt vmcnt(0)") and one.endswith(f"scale.hip:{line}") for one in instructions
+    )
+    assert (
+        json.loads(cli("show", "run.json", "--isa", "--format", "json").stdout)["schema"] == "hipscope.isa/1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--line", "transpose.hip:1"], "takes no time in this profile"),
+        (["--line", "other.hip:4"], "no files 'other.hip'"),
+        (["--line", "scale.hip"], "name it as FILE:LINE"),
+        (["--line", "scale.hip:4", "--isa"], "views of their own"),
+        (["--line", "scale.hip:4", "--format", "json"], "not written as json"),
+        (["--isa", "--format", "html"], "not written as html"),
+    ],
+)
+def test_a_view_that_is_none_says_what_can_be_asked(
+    options: list[str], said: str, report_data: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(report_data))
+    done = CliRunner().invoke(app, ["show", str(tmp_path / "run.json"), *options])
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+
+
+def test_machine_code_that_nobody_kept_says_what_keeps_it(
+    report_data: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(report_data))
+    done = CliRunner().invoke(app, ["show", str(tmp_path / "run.json"), "--isa"])
+    assert done.exit_code == 2
+    assert "-o run.json` keeps it" in " ".join(done.stderr.split())

@@ -8,9 +8,9 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from hipscope.server.features.views.explanation import explanation
 from hipscope.server.render.blocks import to_plain
 from hipscope.server.render.formula_pages import rendered_links
+from hipscope.server.render.views.explanation import explanation
 from hipscope.server.session.known_profiles import Marks
 from tests.server.features.commands.test_arguments import other_client
 from tests.server.lsp_editor import PROFILE, PROGRAM, Editor, as_dict, end_session, until
