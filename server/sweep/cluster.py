@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 _RETRIES = 3
 _SECONDS = 10  # to reach a scheduler
 _WORKER_SECONDS = 300
+_START_SECONDS = 30  # for a worker, until dead ones are replaced
 _LOOK_SECONDS = 5  # without a result, until dead workers are replaced
+_KILLS = 9  # of workers, that a task survives: others than the task's own doing are counted, too
+# A worker gets a task when it is free: one that waits in its queue would count as killed with it.
+_SETTINGS = {"distributed.scheduler.allowed-failures": _KILLS, "distributed.scheduler.worker-saturation": 1.0}
 
 
 @dataclass(frozen=True)
@@ -162,19 +166,29 @@ def _client(where: Where) -> Iterator[tuple[Any, Callable[[], None]]]:
         with client:
             yield client, lambda: None
         return
+    dask = importlib.import_module("dask")
     make = _local if where.slurm is None else _slurm
-    with make(where) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with (
+        dask.config.set(_SETTINGS),
+        make(where) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        size = {"n": where.workers} if where.slurm is None else {"jobs": where.slurm}
+        renew = functools.partial(cluster.scale, **size)
+        renew()
         if where.slurm is None:
-            _wait_for_a_worker(client)
-        yield client, functools.partial(cluster.scale, where.slurm or where.workers)
+            _wait_for_a_worker(client, renew)
+        yield client, renew
 
 
-def _wait_for_a_worker(client: Any) -> None:
-    """Raises UsageError where dask gave up starting workers, as on a machine that has too much to do."""
-    try:
-        client.wait_for_workers(1, timeout=_WORKER_SECONDS)
-    except TimeoutError:
-        raise UsageError(f"no worker has started in {_WORKER_SECONDS} s", "try fewer --workers") from None
+def _wait_for_a_worker(client: Any, renew: Callable[[], None]) -> None:
+    """Raises UsageError where none starts, as on a machine that has too much to do."""
+    for _ in range(0, _WORKER_SECONDS, _START_SECONDS):
+        with contextlib.suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=_START_SECONDS)
+            return
+        renew()
+    raise UsageError(f"no worker has started in {_WORKER_SECONDS} s", "try fewer --workers")
 
 
 @contextlib.contextmanager
@@ -184,7 +198,7 @@ def _local(where: Where) -> Iterator[Any]:
         work_directory("sweep") as folder,
         dask.config.set(temporary_directory=str(folder)),
         distributed.LocalCluster(
-            n_workers=where.workers,
+            n_workers=0,  # what dies while it starts would end the cluster: they are asked for when it is there
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -218,5 +232,4 @@ def _slurm(where: Where) -> Iterator[Any]:
             "set cores and memory of `jobqueue.slurm` in ~/.config/dask/jobqueue.yaml",
         ) from None
     with cluster:
-        cluster.scale(jobs=where.slurm)
         yield cluster

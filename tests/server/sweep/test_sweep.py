@@ -82,6 +82,13 @@ def test_200_tasks_give_the_same_frame_on_1_and_2_workers_and_a_killed_one_loses
 
 
 @pytest.mark.slow
+def test_a_task_whose_workers_are_killed_five_times_is_done(tmp_path: Path) -> None:
+    (folder := tmp_path / "p").mkdir()
+    assert '"error":{"0":null,"1":null}' in swept(tasks_of(folder, "die often", "1"), Where(1))
+    assert done_in(folder) == ["1", "die often"]
+
+
+@pytest.mark.slow
 def test_a_worker_that_dask_gave_up_is_replaced(tmp_path: Path) -> None:
     """As on a machine with too much to do, where no worker is back in time after one was killed."""
     dask = importlib.import_module("dask")

@@ -14,7 +14,9 @@ from hipscope.server.sweep.tasks import COLUMNS, once
 
 
 def count(task: SweepTask, files: Blob | None = None) -> list[dict[str, Any]]:
-    """A row, and a file for each time that the task was done; one whose argument is `die` kills its worker once."""
+    """A row, and a file for each time that the task was done; one whose argument is `die` kills its worker once,
+    of `die often` five times.
+    """
     assert files is None
     return once(task, _counted)
 
@@ -30,6 +32,9 @@ def _counted(task: SweepTask) -> tuple[dict[str, str], list[dict[str, Any]]]:
     marker = folder / "died"
     if task.arguments == ("die",) and not marker.exists():
         marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task.arguments == ("die often",) and len(deaths := list(folder.glob("death-*"))) < 5:
+        (folder / f"death-{len(deaths)}").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     if task.arguments == ("fail",):
         raise ValueError("always")
