@@ -22,6 +22,7 @@ _LIMITS = {
     "copies": "The run is bound by copies",
 }
 _NEAR = {"gpu": "its kernels", "host": "the host", "unknown": "nothing by itself"}
+_TENTH = 0.1
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _WORDS = 50  # columns of a line of the timeline that are not the drawing
 _SHORTEST, _WIDEST = 20, 60
@@ -132,7 +133,8 @@ def _path(path: LongestPath, wall_ns: int) -> Iterator[str]:
     on_it = [k for k in path.kernels if k.launches_on_path and k.on_path_ns >= _SMALL * path.time_ns]
     if on_it:
         words = [f"{_short(k.kernel)} {duration(k.on_path_ns)}" for k in on_it[:_MOST_KERNELS]]
-        yield f"on it: {', '.join(words)}"
+        gain = percent(_TENTH * on_it[0].on_path_ns / path.time_ns)
+        yield f"on it: {', '.join(words)}; 10 % off {_short(on_it[0].kernel)} gives the run at most {gain}"
     spare = [k for k in path.kernels if not k.launches_on_path and k.least_slack_ns >= _SMALL * wall_ns]
     if spare:
         words = [f"{_short(k.kernel)} {duration(k.least_slack_ns)}" for k in spare[:_MOST_KERNELS]]

@@ -58,6 +58,7 @@ def test_the_busy_share_comes_first_and_the_rest_in_a_few_lines() -> None:
         "longest path: 8.00 ms (50 % launches, 25 % copies, 12 % calls of the host, 12 % its own code)"
         in told
     )
+    assert "on it: scale 4.00 ms; 10 % off scale gives the run at most 5.0 %" in told
     assert "not on it, with slack: aside 7.00 ms" in told
     assert told.endswith("note: something")
 
