@@ -19,6 +19,7 @@ KERNELS = (
     HEADER
     + """
 #include <hiprand/hiprand_kernel.h>
+#include <rocrand/rocrand_kernel.h>
 #define SAME(a, b) do { if ((a) != (b)) { \\
     std::printf("line %d: %u and %u\\n", __LINE__, a, b); std::exit(2); } } while (0)
 

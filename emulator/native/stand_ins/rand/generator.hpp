@@ -59,4 +59,12 @@ Outcome fill(Generator* g, const char* name, T* output, std::size_t n, Draw draw
     return stand_in::compute(name, g->stream, work, g->for_host);
 }
 
+/// What hipRAND and rocRAND have different numbers for: statuses, generators, versions.
+struct Library {
+    const char* name;
+    int version;
+    int not_supported, failed;
+    int philox, mt19937;
+};
+
 }  // namespace random_numbers
