@@ -293,16 +293,19 @@ def _places(trace: Trace) -> int:
 
 
 def _without_repeats(read: Sequence[ReadFile], notes: list[str]) -> list[ReadFile]:
-    """Without tables of PC samples where the JSON of the same run has the same samples with addresses."""
+    """Without tables of PC samples where the JSON or the database of the same run has the samples with addresses."""
     with_addresses = {
         f.found.path.parent
         for f in read
-        if f.found.format == "rocprofv3 JSON" and any(t.sampled for r in f.recordings for t in r.traces)
+        if f.found.format in ("rocprofv3 JSON", "rocpd")
+        and any(t.sampled for r in f.recordings for t in r.traces)
     }
     kept = []
     for file in read:
         if file.found.format == "PC samples" and file.found.path.parent in with_addresses:
-            notes.append(f"{file.found.path.name}: the JSON beside it has its samples, with addresses")
+            notes.append(
+                f"{file.found.path.name}: the JSON or database beside it has its samples, with addresses"
+            )
         else:
             kept.append(file)
     return kept

@@ -6,7 +6,7 @@ has no addresses, so launch, text and source position identify an instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -116,12 +116,41 @@ def add_samples(instruction: TracedInstruction, count: int, stalled: bool, reaso
     )
 
 
-def _empty(line: int, text: str, comment: str) -> TracedInstruction:
+class AddressedSamples:
+    """Samples whose instructions are known by their place in a code object, by launch."""
+
+    def __init__(self) -> None:
+        self.launches: dict[int, dict[tuple[int, int], TracedInstruction]] = {}
+
+    def add(
+        self,
+        launch: int,
+        place: tuple[int, int],
+        text: str,
+        comment: str,
+        *,
+        count: int,
+        stalled: bool,
+        reason: str,
+    ) -> None:
+        """Samples of one launch at one place. `text` and `comment` count where the place is new."""
+        known = self.launches.setdefault(launch, {})
+        if place not in known:
+            known[place] = _empty(len(known) + 1, text, comment, *place)
+        add_samples(known[place], count, stalled, stall_reason(reason))
+
+    def traces(self, kernels: Mapping[int, str]) -> Iterator[Trace]:
+        """One for each launch; `kernels` has their names, as far as they are known."""
+        for launch, instructions in sorted(self.launches.items()):
+            yield Trace(launch, "", kernels.get(launch, ""), tuple(instructions.values()), sampled=True)
+
+
+def _empty(line: int, text: str, comment: str, code_object: int = 0, address: int = 0) -> TracedInstruction:
     return TracedInstruction(
         line=line,
         text=text,
-        code_object=0,
-        address=0,
+        code_object=code_object,
+        address=address,
         source=source_chain(comment),
         hits=0,
         lanes=0,

@@ -96,6 +96,15 @@ class LaunchColumns:
         return optional(self.whole[name][row])
 
 
+def graph_columns(graph: Integers, node: Integers) -> dict[str, Integers]:
+    """Of launches, the graph and the node in it. Graphs are numbered from 1: zero is that of no graph."""
+    of_graph = graph > 0
+    return {
+        "graph": np.where(of_graph, graph, MISSING),
+        "graph_node": np.where(of_graph, node, MISSING),
+    } if of_graph.any() else {}  # fmt: skip
+
+
 def joined_launches(parts: Sequence[LaunchColumns]) -> LaunchColumns:
     """Launches one after the other."""
     if len(parts) == 1:

@@ -15,10 +15,15 @@ import numpy as np
 
 from hipscope.analysis.ingest.formats.agents import Agent, agent_of
 from hipscope.analysis.ingest.formats.columns import Integers, Texts, absent, integers, numbers, texts
-from hipscope.analysis.ingest.formats.pc_samples import add_samples, stall_reason
-from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.pc_samples import AddressedSamples
+from hipscope.analysis.ingest.formats.recording import (
+    CounterColumns,
+    LaunchColumns,
+    Recorded,
+    graph_columns,
+)
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
-from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace, TracedInstruction, source_chain
+from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace
 
 KEY = "rocprofiler-sdk-tool"
 _EVENTS = {
@@ -86,6 +91,11 @@ class _Process:
         counted = _objects(callbacks.get("counter_collection")) or _objects(buffers.get("counter_collection"))
         if counted:
             found.counters.append(self._counters(counted, found))
+        streamed = _objects(callbacks.get("spm_counter_collection")) or _objects(
+            buffers.get("spm_counter_collection")
+        )
+        if streamed:  # samples of counters over time: their sums are what the launch counted
+            found.counters.append(self._counters(streamed, found))
         found.traces += self._samples(buffers, dispatches)
         for name, kind in _EVENTS.items():
             events = _objects(buffers.get(name))
@@ -143,6 +153,10 @@ class _Process:
             vgprs=of_symbol("arch_vgpr_count"),
             agprs=of_symbol("accum_vgpr_count"),
             sgprs=of_symbol("sgpr_count"),
+            **graph_columns(
+                integers([r.get("graph_exec_id") for r in records]),
+                integers([r.get("graph_node_id") for r in records]),
+            ),
             **sizes,
         )
 
@@ -154,6 +168,7 @@ class _Process:
             if counter.get("expression"):
                 found.kinds[name] = str(counter["expression"])
         heads, rows, labels, values, instances = [], [], [], [], []
+        parts: dict[str, set[int]] = {}
         for record in records:
             dispatch = _object(record.get("dispatch_data"))
             heads.append(
@@ -168,8 +183,12 @@ class _Process:
                 rows.append(len(heads) - 1)
                 label = names.get(_handle(value.get("counter_id")), "")
                 labels.append(label)
-                instances.append(seen.get(label, 0))
-                seen[label] = seen.get(label, 0) + 1
+                part = value.get("instance_id")
+                if not isinstance(part, int):  # then values stand in the order of the parts
+                    part = seen.get(label, 0)
+                    seen[label] = part + 1
+                parts.setdefault(label, set()).add(part)
+                instances.append(part)
                 values.append(value.get("value"))
         amounts = numbers(values)
         kept = np.flatnonzero(np.isfinite(amounts) & np.array([bool(label) for label in labels], dtype=bool))
@@ -177,12 +196,15 @@ class _Process:
             self._notes.append(
                 f"{len(values) - len(kept)} of {len(values)} counter values have no name or number"
             )
+        ranks = {label: {part: n for n, part in enumerate(sorted(of))} for label, of in parts.items()}
         return CounterColumns(
             self._launches(heads),
             np.array(rows, dtype=np.int64)[kept],
             texts(labels).take(kept),
             amounts[kept],
-            np.array(instances, dtype=np.int64)[kept],
+            np.array(
+                [ranks[label][part] for label, part in zip(labels, instances, strict=True)], dtype=np.int64
+            )[kept],
         )
 
     def _samples(
@@ -192,8 +214,8 @@ class _Process:
         words, places = strings.get("pc_sample_instructions"), strings.get("pc_sample_comments")
         words = words if isinstance(words, list) else []
         places = places if isinstance(places, list) else []
-        traces: dict[int, dict[tuple[int, int], TracedInstruction]] = {}
-        counts: dict[tuple[int, tuple[int, int], bool, str], int] = {}
+        found = AddressedSamples()
+        counts: dict[tuple[int, tuple[int, int], int, bool, str], int] = {}
         damaged = undecoded = total = 0
         for kind in ("pc_sample_host_trap", "pc_sample_stochastic"):
             for entry in _objects(buffers.get(kind)):
@@ -210,24 +232,12 @@ class _Process:
                 if not 0 <= index < len(words):
                     undecoded += 1
                     continue
-                known = traces.setdefault(dispatch, {})
-                if place not in known:
-                    comment = places[index] if index < len(places) else ""
-                    known[place] = TracedInstruction(
-                        line=len(known) + 1,
-                        text=str(words[index]),
-                        code_object=place[0],
-                        address=place[1],
-                        source=source_chain(comment if isinstance(comment, str) else ""),
-                        hits=0,
-                        lanes=0,
-                        latency=0.0,
-                        stall=0.0,
-                    )
-                key = dispatch, place, stalled, reason
+                key = dispatch, place, index, stalled, reason
                 counts[key] = counts.get(key, 0) + 1
-        for (dispatch, place, stalled, why), count in counts.items():
-            add_samples(traces[dispatch][place], count, stalled, stall_reason(why))
+        for (dispatch, place, index, stalled, why), count in counts.items():
+            comment = places[index] if index < len(places) else ""
+            comment = comment if isinstance(comment, str) else ""
+            found.add(dispatch, place, str(words[index]), comment, count=count, stalled=stalled, reason=why)
         if damaged:
             self._notes.append(f"{damaged} of {total} PC samples are damaged and left out")
         if undecoded:
@@ -239,8 +249,7 @@ class _Process:
             for d in dispatches
             if isinstance((i := _object(d.get("dispatch_info"))).get("dispatch_id"), int)
         }
-        for dispatch, instructions in sorted(traces.items()):
-            yield Trace(dispatch, "", kernels.get(dispatch, ""), tuple(instructions.values()), sampled=True)
+        yield from found.traces(kernels)
 
     def _operations(self, events: Sequence[Mapping[str, Any]]) -> list[str]:
         """The names of calls: `strings.buffer_records[kind].operations[operation]`."""

@@ -17,7 +17,8 @@ import numpy as np
 
 from hipscope.analysis.ingest.formats.agents import agent_of
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts, absent
-from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.pc_samples import AddressedSamples
+from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded, graph_columns
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name, kernel_names, split_passes
 from hipscope.analysis.ingest.formats.sql_columns import (
     UNREADABLE,
@@ -59,6 +60,13 @@ _EVENT_COLUMNS = frozenset({
     "category", "name", "pid", "tid", "start", "end", "size", "dst_agent_log_index", "src_agent_log_index", "queue_id",
     "stream_id", "type", "level", "agent_log_index", "internal_id",
 })  # fmt: skip
+# Where a streamed counter was counted, and what is asked of PC samples.
+_PARTS = ("xcc", "shader_engine", "shader_array", "wgp", "instance")
+_SAMPLES = (
+    "instruction", "instruction_comment", "snapshot_stall_reason", "dispatch_id", "code_object_id",
+    "code_object_offset", "wave_issued",
+)  # fmt: skip
+_SOME_VALUES = 4096  # of counters, which tell whether a launch has several of one
 _EVENT_TEXTS = frozenset({"category", "name", "type", "level"})
 _MARKERS = "MARKER"
 # What a call and its work have in common; `corr_id` may hold numbers of the program's own.
@@ -102,6 +110,8 @@ class _Reader:
         if (launches := self._launches()) is not None:
             found.launches.append(launches)
         self._counters(found)
+        self._streamed_counters(found)
+        self._samples(found)
         for view, kind in _EVENTS:
             self._events(found, view, kind)
         return found
@@ -163,19 +173,99 @@ class _Reader:
         chosen = {ours: next((have[c] for c in names if c in have), None) for ours, names in _COLUMNS.items()}
         wanted = {ours: column for ours, column in chosen.items() if column is not None}
         agent = next((have[c] for c in _AGENT if c in have), "NULL")
-        select = ["kernel_name", "counter_name", agent, "value", *wanted.values()]
-        rows = self._batches(f"SELECT {', '.join(select)} FROM {view}")
+        parts = self._parts_of_values() if {"event_id", "counter_id"} <= set(have) else None
+        value = "value" if parts is None else "part_value"
+        select = ["kernel_name", "counter_name", agent, value, *wanted.values()]
+        joined = f"{view} {parts or ''}"
+        rows = self._batches(f"SELECT {', '.join(select)} FROM {joined}")
         (kernel, names, agents), columns, (values,) = fetched(rows, 3, len(wanted), floats=1)
         whole = dict(zip(wanted, columns, strict=True))
         launches = _launch_columns(kernel, _agent_names(agents), whole)
         known = np.flatnonzero(np.isfinite(values) & (launches.id != MISSING))
         if len(known) < len(values):
             self._notes.append(f"{len(values) - len(known)} of {len(values)} counter values are no numbers")
-        found.counters += split_passes(launches, known, names, values)
+        instance = None if parts is None else _numbers_of_parts(launches, names)
+        found.counters += split_passes(launches, known, names, values, instance)
         counters = self._table("info_pmc")  # the view joins and groups all values for it
         if counters is not None and {"name", "expression"} <= set(self._columns_of(counters)):
             query = f'SELECT DISTINCT name, expression FROM "{counters}" WHERE expression IS NOT NULL'
             found.kinds |= {str(name): str(text) for name, text in self._query(query) if text}
+
+    def _parts_of_values(self) -> str | None:
+        """What joins the view of counters to the values that it has added up, where a launch has several of one."""
+        table = self._table("pmc_event")
+        have = self._columns_of(table) if table is not None else {}
+        if not {"id", "event_id", "pmc_id", "value"} <= set(have):
+            return None
+        streamed = " WHERE sample_id IS NULL" if "sample_id" in have else ""
+        first = f'SELECT event_id, pmc_id FROM "{table}"{streamed} ORDER BY id LIMIT {_SOME_VALUES}'
+        counts = list(
+            self._query(
+                f"SELECT COUNT(*), (SELECT COUNT(*) FROM (SELECT DISTINCT * FROM ({first}))) FROM ({first})"
+            )
+        )
+        if not counts or counts[0][0] == counts[0][1]:
+            return None
+        return (
+            "JOIN (SELECT id AS part_id, event_id AS part_of, pmc_id AS part_counter, value AS part_value "
+            f'FROM "{table}"{streamed}) ON part_of = event_id AND part_counter = counter_id ORDER BY part_of, part_id'
+        )
+
+    def _streamed_counters(self, found: Recorded) -> None:
+        """Counters over time, by part of the GPU (schema 3.0.3): what a launch counted is the sum of its samples."""
+        view = "spm_counters"
+        have = self._columns_of(view) if view in self._relations else {}
+        if not {"kernel_name", "counter_name", "value", "dispatch_id"} <= set(have):
+            return
+        chosen = {ours: next((have[c] for c in names if c in have), None) for ours, names in _COLUMNS.items()}
+        wanted = {ours: column for ours, column in chosen.items() if column is not None}
+        agent = next((have[c] for c in _AGENT if c in have), "NULL")
+        place = " || ',' || ".join(f"COALESCE({have[c]}, '')" for c in _PARTS if c in have) or "''"
+        columns = ["kernel_name", "counter_name", agent, place, "SUM(value)", *wanted.values()]
+        groups = ", ".join(dict.fromkeys(["kernel_name", "counter_name", agent, place, *wanted.values()]))
+        rows = self._batches(
+            f"SELECT {', '.join(columns)} FROM {view} GROUP BY {groups} ORDER BY {have['dispatch_id']}"
+        )
+        (kernel, names, agents, places), cells, (values,) = fetched(rows, 4, len(wanted), floats=1)
+        if not len(values):
+            return
+        launches = _launch_columns(kernel, _agent_names(agents), dict(zip(wanted, cells, strict=True)))
+        known = np.flatnonzero(np.isfinite(values) & (launches.id != MISSING))
+        order = sorted(range(len(places.names)), key=lambda code: _place_key(places.names[code]))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        found.counters += split_passes(launches, known, names, values, rank[places.codes])
+
+    def _samples(self, found: Recorded) -> None:
+        """PC samples, which newer databases hold as samples of a track, with a view of their own."""
+        have = self._columns_of("pc_sampling") if "pc_sampling" in self._relations else {}
+        if not set(_SAMPLES) <= set(have):
+            return
+        columns = ", ".join(have[c] for c in _SAMPLES)
+        places = ", ".join(str(n + 1) for n in range(len(_SAMPLES)))
+        rows = self._query(f"SELECT {columns}, COUNT(*) FROM pc_sampling GROUP BY {places}")
+        counted = AddressedSamples()
+        undecoded = lost = 0
+        for text, comment, reason, launch, code_object, address, issued, count in rows:
+            if not text or None in (code_object, address):
+                undecoded += count
+            elif not launch:
+                lost += count
+            else:
+                counted.add(
+                    int(launch), (int(code_object), int(address)), str(text), str(comment or ""),
+                    count=count, stalled=issued is not None and not int(issued), reason=str(reason),
+                )  # fmt: skip
+        kernels = {
+            number: launches.kernel.names[code]
+            for launches in found.launches
+            for number, code in zip(launches.id.tolist(), launches.kernel.codes.tolist(), strict=True)
+        } if counted.launches else {}  # fmt: skip
+        found.traces += counted.traces(kernels)
+        if undecoded:
+            self._notes.append(f"{undecoded} PC samples were in code that the tool could not decode")
+        if lost:
+            self._notes.append(f"{lost} PC samples name no launch")
 
     def _agents(self, found: Recorded) -> None:
         table = self._table("info_agent")
@@ -266,6 +356,27 @@ class _Reader:
         return next((r for r in self._relations if r.startswith(f"rocpd_{name}_")), None)
 
 
+def _numbers_of_parts(launches: LaunchColumns, names: Texts) -> Integers:
+    """Of values that stand together by launch, which of the values of its counter each is, in the order recorded."""
+    if not len(names):
+        return absent(0)
+    changes = np.ones(len(names), dtype=bool)
+    keys = [launches.id, launches.process, launches.start]
+    changes[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    key = np.cumsum(changes) * max(1, len(names.names)) + names.codes
+    order = np.argsort(key, kind="stable")
+    begins = np.ones(len(key), dtype=bool)
+    begins[1:] = key[order][1:] != key[order][:-1]
+    place = np.arange(len(key))
+    found = np.empty(len(key), dtype=np.int64)
+    found[order] = place - np.maximum.accumulate(np.where(begins, place, 0))
+    return found
+
+
+def _place_key(place: str) -> tuple[int, ...]:
+    return tuple(int(number) if number.isdigit() else -1 for number in place.split(","))
+
+
 def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> LaunchColumns:
     total = whole.pop("total_lds", None)
     static = whole.get("static_lds")
@@ -275,6 +386,9 @@ def _launch_columns(kernel: Texts, agent: Texts, whole: dict[str, Integers]) -> 
         whole["dynamic_lds"] = np.where((total > static) & (static >= 0), total - static, 0)
     if len(kernel) and "id" not in whole:
         whole["id"] = np.arange(1, len(kernel) + 1)
+    graph, node = whole.pop("graph", None), whole.pop("graph_node", None)
+    if graph is not None:
+        whole |= graph_columns(graph, absent(len(kernel)) if node is None else node)
     kernel = kernel_names(kernel)
     return LaunchColumns.of(kernel, agent, **whole) if len(kernel) else LaunchColumns.of(Texts(absent(0), ()))
 

@@ -17,14 +17,19 @@ import numpy as np
 from hipscope.analysis.ingest.formats.agents import agents_of_table
 from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, Texts, texts
 from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
-from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.recording import (
+    CounterColumns,
+    LaunchColumns,
+    Recorded,
+    graph_columns,
+)
 from hipscope.analysis.ingest.formats.tables import CsvTable, Raw, read_table
 
 WORDS = frozenset({"Kernel_Name", "Counter_Name", "Agent_Id", "Kind", "Guid"})
 _LAUNCH = frozenset({
     "Kernel_Name", "Agent_Id", "Dispatch_Id", "Start_Timestamp", "End_Timestamp", "Queue_Id", "Stream_Id",
     "Process_Id", "Thread_Id", "Correlation_Id", "LDS_Block_Size", "Scratch_Size", "VGPR_Count",
-    "Accum_VGPR_Count", "SGPR_Count", "Grid_Size", "Workgroup_Size", "Guid",
+    "Accum_VGPR_Count", "SGPR_Count", "Grid_Size", "Workgroup_Size", "Guid", "Graph_Exec_Id", "Graph_Node_Id",
     *(f"{size}_Size_{axis}" for size in ("Grid", "Workgroup") for axis in "XYZ"),
 })  # fmt: skip
 _NO_COUNTERS = _LAUNCH | {
@@ -33,6 +38,7 @@ _NO_COUNTERS = _LAUNCH | {
     "Kernel_Object", "Index", "Unnamed: 0", "",
 }  # fmt: skip
 _INSTANCE = re.compile(r"(.+)\[(\d+)\]$")
+_STREAMED = re.compile(r"(.+)\[(XCC: \d+[^\]]*)\]$")  # a counter over time, of one part of the GPU
 _AGAIN = re.compile(r"(.+)_(\d)$")
 _LEVEL_FILES = re.compile(r"SQ_(?:IFETCH_LEVEL|INST_LEVEL_\w+|LEVEL_WAVES)$")
 _MARKERS = "MARKER"
@@ -64,9 +70,12 @@ def read_long_counters(path: Path) -> Recorded:
 
 
 def split_passes(
-    launches: LaunchColumns, rows: Integers, names: Texts, value: Floats
+    launches: LaunchColumns, rows: Integers, names: Texts, value: Floats, instance: Integers | None = None
 ) -> list[CounterColumns]:
-    """Rows of counters by the pass that they are of: a dispatch that comes again at another time is of another run."""
+    """Rows of counters by the pass that they are of: a dispatch that comes again at another time is of another run.
+
+    `instance` numbers the values of one counter and launch; without it their names may.
+    """
     if not len(rows):
         return []
     keys = [launches.id[rows], launches.process[rows], launches.agent.codes[rows], launches.start[rows]]
@@ -76,7 +85,8 @@ def split_passes(
     run_of_row = np.cumsum(changes) - 1
     if len(np.unique(keys[0][first])) == len(first):  # the rule: each dispatch once, its counters together
         heads_once = launches.take(rows[first])
-        return [_numbered(CounterColumns(heads_once, run_of_row, names.take(rows), value[rows]))]
+        parts = None if instance is None else instance[rows]
+        return [_numbered(CounterColumns(heads_once, run_of_row, names.take(rows), value[rows], parts))]
     starts: dict[tuple[int, int, int], dict[int, int]] = {}
     found: dict[tuple[int, int, int, int], tuple[int, int]] = {}
     heads: list[list[int]] = []
@@ -102,6 +112,7 @@ def split_passes(
                     row_launch[chosen],
                     names.take(at),
                     value[at],
+                    None if instance is None else instance[at],
                 )
             )
         )
@@ -110,6 +121,8 @@ def split_passes(
 
 def _numbered(columns: CounterColumns) -> CounterColumns:
     """Counters of instances (`TCC_HIT[3]`) as parts of their sum, as far as the pass does not hold that, too."""
+    if any(_STREAMED.match(name) for name in columns.name.names):
+        return _added_up(columns)
     used = columns.name.used()
     told = [_INSTANCE.match(name) for name in columns.name.names]
     if not any(told):
@@ -125,6 +138,25 @@ def _numbered(columns: CounterColumns) -> CounterColumns:
         columns.launch[kept],
         Texts(names.codes[codes], names.names),
         columns.value[kept],
+        numbers_of[codes],
+    )
+
+
+def _added_up(columns: CounterColumns) -> CounterColumns:
+    """Counters of parts of the GPU (`SQ_WAVES[XCC: 0, Instance: 0, SE: 1]`) under their name, the parts numbered."""
+    told = [_STREAMED.match(name) for name in columns.name.names]
+    parts: dict[str, dict[str, int]] = {}
+    numbers_of = np.array(
+        [parts.setdefault(m[1], {}).setdefault(m[2], len(parts[m[1]])) if m else MISSING for m in told],
+        dtype=np.int64,
+    )
+    names = texts(m[1] if m else name for m, name in zip(told, columns.name.names, strict=True))
+    codes = columns.name.codes
+    return CounterColumns(
+        columns.launches,
+        columns.launch,
+        Texts(names.codes[codes], names.names),
+        columns.value,
         numbers_of[codes],
     )
 
@@ -263,6 +295,7 @@ def _launches(table: CsvTable) -> LaunchColumns:
         vgprs=table.integers("VGPR_Count"),
         agprs=table.integers("Accum_VGPR_Count"),
         sgprs=table.integers("SGPR_Count"),
+        **graph_columns(table.integers("Graph_Exec_Id"), table.integers("Graph_Node_Id")),
     )
 
 

@@ -129,20 +129,140 @@ def test_a_column_of_one_value_takes_no_memory_and_one_that_changes_late_is_exac
     assert (found.end - found.start).tolist() == [end - start for _, start, end, _, _ in rows]
 
 
-def test_launches_of_a_graph_have_its_number_and_their_node(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "1_results.db")) as database:
-        database.execute("CREATE TABLE rocpd_metadata (id INT)")
-        database.execute(
-            "CREATE TABLE kernels (name TEXT, start INT, end INT, graph_exec_id INT, graph_node_id INT)"
-        )
-        database.executemany(
-            "INSERT INTO kernels VALUES ('k', ?, ?, ?, ?)", [(1, 2, 9, 1), (3, 4, None, None)]
-        )
-        database.commit()
+@pytest.mark.parametrize("kind", ["rocpd", "json", "csv"])
+def test_launches_of_a_graph_have_its_number_and_their_node(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / {"rocpd": "1_results.db", "json": "1_results.json", "csv": "1_kernel_trace.csv"}[kind]
+    if kind == "rocpd":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE TABLE rocpd_metadata (id INT)")
+            database.execute(
+                "CREATE TABLE kernels (name TEXT, start INT, end INT, graph_exec_id INT, graph_node_id INT)"
+            )
+            rows = [(1, 2, 9, 1), (3, 4, None, None), (5, 6, 0, 0)]  # the schema writes 0 where there is none
+            database.executemany("INSERT INTO kernels VALUES ('k', ?, ?, ?, ?)", rows)
+            database.commit()
+    elif kind == "json":
+        results_json(path, samples=False)
+        data = json.loads(path.read_text())
+        first, second = data["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]
+        first |= {"graph_exec_id": 9, "graph_node_id": 1}
+        second |= {"graph_exec_id": 0, "graph_node_id": 0}
+        path.write_text(json.dumps(data))
+    else:
+        kernel_trace(path)
+        header, first, second, _ = path.read_text().split("\n")
+        header += ',"Graph_Exec_Id","Graph_Node_Id"'
+        path.write_text("\n".join([header, first + ",9,1", second + ",,", ""]))
     tables = read_captures([tmp_path]).tables
     assert tables is not None
     assert tables.launches["graph"].dropna().tolist() == [9]
-    assert tables.launches["graph_node"].isna().tolist() == [False, True]
+    assert tables.launches["graph_node"].dropna().tolist() == [1]
+    assert tables.launches["graph"].isna().tolist()[:2] == [False, True]
+
+
+def counted_database(path: Path, *, streamed: bool) -> None:
+    """Two launches with a counter of two XCDs: values of one moment, or samples over time as of schema 3.0.3."""
+    rocpd(path)
+    with closing(sqlite3.connect(path)) as database:
+        symbols = "rocpd_info_kernel_symbol_00112233_4455"
+        launches = f"rocpd_kernel_dispatch_00112233_4455 d JOIN {symbols} s ON s.id = d.kernel_id"
+        database.executescript(
+            f"""
+            DROP VIEW counters_collection;
+            CREATE TABLE rocpd_pmc_event_1 (id INTEGER PRIMARY KEY, event_id INT, sample_id INT, pmc_id INT, value REAL,
+                xcc INT, shader_engine INT, instance INT);
+            CREATE VIEW counters_collection AS SELECT d.dispatch_id, d.pid, s.display_name AS kernel_name,
+                'SQ_WAVES' AS counter_name, SUM(e.value) AS value, d.start, d.end, e.event_id, 900 AS counter_id
+                FROM rocpd_pmc_event_1 e JOIN {launches} WHERE d.id = e.event_id AND e.sample_id IS NULL GROUP BY d.id;
+            CREATE VIEW spm_counters AS SELECT d.dispatch_id, d.pid, s.display_name AS kernel_name,
+                'SQ_WAVES' AS counter_name, e.value, e.xcc, e.shader_engine, e.instance
+                FROM rocpd_pmc_event_1 e JOIN {launches} WHERE d.id = e.event_id AND e.sample_id IS NOT NULL;
+            """
+        )
+        # Ten waves of the first XCD and eleven of the second in launch 1, twenty and twenty-one in launch 2.
+        rows: list[tuple[object, ...]] = [
+            (launch, None, 900, 10.0 * launch + xcc, None, None, None) for launch in (1, 2) for xcc in (0, 1)
+        ]
+        if streamed:
+            rows = [
+                (launch, moment, 900, 5.0 * launch + (xcc if moment == 1 else 0), xcc, 0, 0)
+                for launch in (1, 2)
+                for moment in (1, 2)
+                for xcc in (1, 0)
+            ]
+        insert = "INSERT INTO rocpd_pmc_event_1 (event_id, sample_id, pmc_id, value, xcc, shader_engine, instance) "
+        database.executemany(f"{insert} VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        database.commit()
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_counters_of_a_database_have_the_parts_that_it_has(tmp_path: Path, streamed: bool) -> None:
+    counted_database(tmp_path / "1_results.db", streamed=streamed)
+    kernel = only(read_captures([tmp_path]))
+    assert kernel.counters == {"SQ_WAVES": 10 + 11 + 20 + 21}
+    assert kernel.counter_instances == {"SQ_WAVES": (30.0, 32.0)}
+    assert kernel.counted["SQ_WAVES"].time_ns == 401 + 402
+
+
+def test_counters_over_time_of_results_json_are_added_up(tmp_path: Path) -> None:
+    path = tmp_path / "1_results.json"
+    results_json(path, samples=False)
+    data = json.loads(path.read_text())
+    callbacks = data["rocprofiler-sdk-tool"][0]["callback_records"]
+    for record in callbacks["counter_collection"]:
+        record["records"] = [
+            {
+                "counter_id": {"handle": 900},
+                "value": 1.0 + part,
+                "timestamp": moment,
+                "instance_id": part << 12,
+            }
+            for moment in (5, 9)
+            for part in (1, 0)
+        ]
+    callbacks["spm_counter_collection"] = callbacks.pop("counter_collection")
+    path.write_text(json.dumps(data))
+    kernel = only(read_captures([tmp_path]))
+    assert kernel.counters == {"SQ_WAVES": 2 * 2 * (1 + 2)}
+    assert kernel.counter_instances == {"SQ_WAVES": (4.0, 8.0)}
+
+
+def test_counters_of_parts_of_the_gpu_in_a_table_are_added_up(tmp_path: Path) -> None:
+    names = [f"SQ_WAVES[XCC: {xcc}, Instance: 0, SE: 1, SA: 0, WGP: 2]" for xcc in (0, 1)]
+    rows = [(1, NAME, name, 3.0 + n, 1000, 2000) for n, name in enumerate(names)]
+    counter_table(tmp_path / "1_counter_collection.csv", rows)
+    kernel = only(read_captures([tmp_path]))
+    assert (kernel.counters, kernel.counter_instances) == ({"SQ_WAVES": 7.0}, {"SQ_WAVES": (3.0, 4.0)})
+
+
+def test_pc_samples_of_a_database_are_read_from_their_view(tmp_path: Path) -> None:
+    path = tmp_path / "1_results.db"
+    rocpd(path)
+    reason = "ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_"
+    rows = [
+        ("s_barrier", f"{PLACE}:9", f"{reason}BARRIER_WAIT", 1, 3, 0x1F00, 0),
+        ("s_barrier", f"{PLACE}:9", f"{reason}BARRIER_WAIT", 1, 3, 0x1F00, 0),
+        ("s_barrier", f"{PLACE}:9", f"{reason}NONE", 2, 3, 0x1F00, 1),
+        ("", "", None, 1, None, None, None),
+        ("s_endpgm", "", None, 0, 3, 0x1F04, None),
+    ]  # fmt: skip
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(
+            "CREATE TABLE pc_sampling (instruction TEXT, instruction_comment TEXT, snapshot_stall_reason TEXT, "
+            "dispatch_id INT, code_object_id INT, code_object_offset INT, wave_issued INT)"
+        )
+        database.executemany("INSERT INTO pc_sampling VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        database.commit()
+    pc_samples(tmp_path / "1_pc_sampling_stochastic.csv")  # the same, without addresses
+    profile = read_captures([tmp_path])
+    (barrier,) = only(profile).instructions
+    assert (barrier.code_object, barrier.address, barrier.source[-1].line) == (3, 0x1F00, 9)
+    assert barrier.samples is not None
+    assert (barrier.samples.total, barrier.samples.stalled) == (3, 2)
+    assert barrier.samples.reasons == {StallReason.BARRIER: 2.0}
+    assert whys(profile)["1_results.db"] == (
+        "1 PC samples were in code that the tool could not decode; 1 PC samples name no launch"
+    )
 
 
 def test_the_clock_of_a_traced_launch_is_told(tmp_path: Path) -> None:
