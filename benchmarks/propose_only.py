@@ -34,8 +34,8 @@ from hipscope.formulas.propose.candidate import Advice, Family, Proposal, Refusa
 from hipscope.formulas.propose.hints.counted_loops import stepped_loop
 from hipscope.formulas.propose.hints.split_refill import refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import written_out
-from hipscope.formulas.propose.recipes import ask_recipe, rules
 from hipscope.formulas.propose.rule import Rule
+from hipscope.formulas.propose.rules import ask_recipe, rules
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 _SUFFIXES = frozenset({".hip", ".cu", ".cpp", ".h", ".hpp", ".cuh"})

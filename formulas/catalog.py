@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hipscope.formulas.propose.recipes import rules
+from hipscope.formulas.propose.rules import rules
 
 PAGE = "docs/recipes.md"
 _HEAD = """# Recipes

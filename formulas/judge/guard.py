@@ -38,7 +38,7 @@ from hipscope.formulas.judge.guard_added_code import (
     rewritten_functions,
 )
 from hipscope.formulas.judge.guard_stores import barrier_reasons, store_reasons
-from hipscope.formulas.propose.recipes.shared.loop_pragmas import UNROLL_PRAGMA
+from hipscope.formulas.propose.rules.shared.loop_pragmas import UNROLL_PRAGMA
 
 ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
 

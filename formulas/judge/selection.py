@@ -36,12 +36,12 @@ from hipscope.formulas.judge.judge import (
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
 from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Proposal, Refusal
-from hipscope.formulas.propose.recipes import (
+from hipscope.formulas.propose.rule import Rule
+from hipscope.formulas.propose.rules import (
     ask_recipe,
     further_recipes,
     recipes_for,
 )
-from hipscope.formulas.propose.rule import Rule
 
 _COMPILED, TIMED, PROVED, IN_PROGRAM = (
     "it was compiled",

@@ -14,8 +14,8 @@ from hipscope.analysis.kernel.effects import variables_set
 from hipscope.analysis.source.nodes import declarations_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.loop_elements import loops_around
-from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
+from hipscope.formulas.propose.rules.shared.loop_elements import loops_around
+from hipscope.formulas.propose.rules.shared.loop_memory import LoopMemory, memory_of
 
 _LEAVES = ("return_statement", "break_statement", "continue_statement", "goto_statement")
 

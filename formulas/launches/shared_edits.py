@@ -21,7 +21,7 @@ from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.launches.launching_files import launches_of, program_around
 from hipscope.formulas.launches.numbers import LaunchEdit, Sides, block_of
 from hipscope.formulas.launches.shared_text import SharedKernel, share_kernel
-from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
+from hipscope.formulas.propose.rules.shared.edit_helpers import style_of
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 NAME = "shared_items"

@@ -29,9 +29,9 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type, only_statement
-from hipscope.formulas.propose.recipes.shared.loop_elements import is_steady
-from hipscope.formulas.propose.recipes.shared.loop_memory import memory_of
+from hipscope.formulas.propose.rules.shared.edit_helpers import declared_type, only_statement
+from hipscope.formulas.propose.rules.shared.loop_elements import is_steady
+from hipscope.formulas.propose.rules.shared.loop_memory import memory_of
 
 Kind = Literal["sum", "bits", "least", "best"]
 

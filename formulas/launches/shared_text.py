@@ -25,15 +25,15 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
 from hipscope.formulas.launches.one_lane_stores import CannotSeparate, one_lane_stores, written_by
 from hipscope.formulas.launches.shared_items import shared_items
 from hipscope.formulas.launches.shared_steps import Carried, SharedLoop, shared_loops
-from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     at_start,
     indentation,
     line_start,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.loop_elements import Around, around, assumption
-from hipscope.formulas.propose.recipes.shared.thread_renumbering import LANE_FUNCTIONS
+from hipscope.formulas.propose.rules.shared.loop_elements import Around, around, assumption
+from hipscope.formulas.propose.rules.shared.thread_renumbering import LANE_FUNCTIONS
 from hipscope.formulas.propose.splice import Splice
 
 _SHUFFLED = integers(8) | {"float", "double", "bool"}

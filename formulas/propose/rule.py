@@ -1,8 +1,8 @@
 """A rewrite rule: a function of a kernel whose decorator says what it answers, whose docstring what it needs.
 
-Takes a package, gives the rules in its modules: a rule is found by being there, and no table lists it. The first
-paragraph of a rule's docstring says what it changes. Lines that begin with `Needs:`, `Assumes:`, `Results:` and `For:`
-(programs that it is kept for) follow.
+Takes a package, gives the rules in its modules and folders: a rule is found by being there, and no table lists it. The
+first paragraph of a rule's docstring says what it changes. Lines that begin with `Needs:`, `Assumes:`, `Results:` and
+`For:` (programs that it is kept for) follow.
 """
 
 from __future__ import annotations
@@ -77,11 +77,9 @@ def rewrite(
 
 @functools.cache
 def rules_of(package: str) -> tuple[Rule, ...]:
-    """The rules in the modules of a package, by their rank, then by name."""
-    modules = [
-        importlib.import_module(f"{package}.{found.name}")
-        for found in pkgutil.iter_modules(importlib.import_module(package).__path__)
-        if not found.ispkg
-    ]
+    """The rules in the modules of a package and of the packages in it, by their rank, then by name."""
+    path = importlib.import_module(package).__path__
+    found = pkgutil.walk_packages(path, f"{package}.")
+    modules = [importlib.import_module(module.name) for module in found if not module.ispkg]
     values = [value for module in modules for value in vars(module).values()]
     return tuple(sorted({v for v in values if isinstance(v, Rule)}, key=lambda rule: (rule.rank, rule.name)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hipscope.formulas.catalog import PAGE, page, rewrites
 from hipscope.formulas.detect.registry import FORMULAS
-from hipscope.formulas.propose.recipes import rules
+from hipscope.formulas.propose.rules import rules
 
 ROOT = Path(__file__).resolve().parents[2]
 

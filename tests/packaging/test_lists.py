@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 RULES = [
     path
     for folder in (
-        "formulas/propose/recipes",
+        "formulas/propose/rules",
         "formulas/propose/hints",
         "formulas/launches",
         "analysis/kernel",

@@ -16,8 +16,8 @@ FLOORS: dict[str, dict[str, list[str]]] = tomllib.loads(
 )
 ALLOWED = {room: set(imports) for part in FLOORS.values() for room, imports in part.items()}
 MODULES = [path for part in FLOORS for path in sorted((ROOT / part).rglob("*.py"))]
-# One recipe, one formula, one command, one file: these rooms grow with what hipscope can do.
-ROOMS_OF_ANY_SIZE = {"formulas/detect", "formulas/propose/recipes", "server/cli"}
+# One formula, one command, one file: these rooms grow with what hipscope can do.
+ROOMS_OF_ANY_SIZE = {"formulas/detect", "server/cli"}
 MAX_FILES = 16
 # What reads or writes a file. `stat` and the like are part of it: they answer otherwise when the disk changes.
 FILE_ACCESS = {
@@ -33,10 +33,8 @@ ROOMS_WITHOUT_FILES = {
     "formulas/detect",
     "formulas/facts",
     "formulas/propose",
-    "formulas/propose/recipes",
-    "formulas/propose/recipes/ranges",
-    "formulas/propose/recipes/shared",
 }
+ROOMS_WITHOUT_FILES |= {room for room in ALLOWED if room.startswith("formulas/propose/rules")}
 OWNER_OF_SOURCE_TEXTS = "analysis/source/texts.py"
 # Bare participles and adverbs say what was done to a thing, not what the thing is.
 NO_NOUNS = {

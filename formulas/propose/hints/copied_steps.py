@@ -19,7 +19,7 @@ from hipscope.formulas.propose.hints.early_loads import (
     early_loads,
 )
 from hipscope.formulas.propose.hints.step_text import StepNames, deeper, multiple, under
-from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, fresh_name
+from hipscope.formulas.propose.rules.shared.edit_helpers import Style, fresh_name
 
 
 def copied_steps(

@@ -28,8 +28,8 @@ from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.recipes.shared.edit_helpers import declared_type
-from hipscope.formulas.propose.recipes.shared.loop_memory import LoopMemory, memory_of
+from hipscope.formulas.propose.rules.shared.edit_helpers import declared_type
+from hipscope.formulas.propose.rules.shared.loop_memory import LoopMemory, memory_of
 
 _SIGNED = integers(16, signed=True)
 _UNSIGNED = integers(32, signed=False)

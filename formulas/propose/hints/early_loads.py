@@ -27,7 +27,7 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import spelled_element
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, continue_guard
-from hipscope.formulas.propose.recipes.shared.edit_helpers import is_pure
+from hipscope.formulas.propose.rules.shared.edit_helpers import is_pure
 
 _MOST_LEVELS = 2  # loads that wait for others: an index that is loaded, and the element there
 _COMPUTES = frozenset(

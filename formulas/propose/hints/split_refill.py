@@ -20,7 +20,7 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, stepped_loop
 from hipscope.formulas.propose.hints.written_steps import assumed, can_be_written, written_out
-from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     declared_type,
     fresh_name,

@@ -12,7 +12,7 @@ from tree_sitter import Node
 from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.hints.early_loads import EarlyLoad, Guard
-from hipscope.formulas.propose.recipes.shared.edit_helpers import negated, renamed
+from hipscope.formulas.propose.rules.shared.edit_helpers import negated, renamed
 
 _WEAK = ("conditional_expression", "binary_expression", "assignment_expression")
 

@@ -23,7 +23,7 @@ from hipscope.formulas.propose.hints.early_loads import (
     read_by,
 )
 from hipscope.formulas.propose.hints.step_text import StepNames, deeper, multiple, under
-from hipscope.formulas.propose.recipes.shared.edit_helpers import Style, declared_type, fresh_name
+from hipscope.formulas.propose.rules.shared.edit_helpers import Style, declared_type, fresh_name
 
 _ONE_TYPE = re.compile(r"[A-Za-z_]\w*(?: [A-Za-z_]\w*)*")
 

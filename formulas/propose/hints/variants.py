@@ -26,9 +26,10 @@ from hipscope.formulas.propose.hints.counted_loops import SteppedLoop, stepped_l
 from hipscope.formulas.propose.hints.split_refill import RefillLoop, refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import assumed, written_out
 from hipscope.formulas.propose.loop_directives import settled
-from hipscope.formulas.propose.recipes import launch_bounds, restrict
-from hipscope.formulas.propose.recipes.shared.edit_helpers import style_of
-from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_splice
+from hipscope.formulas.propose.rules.loops import launch_bounds
+from hipscope.formulas.propose.rules.memory import restrict
+from hipscope.formulas.propose.rules.shared.edit_helpers import style_of
+from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_splice
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 NAME = "compiler_hints"

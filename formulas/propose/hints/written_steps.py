@@ -17,14 +17,14 @@ from hipscope.formulas.propose.hints.counted_loops import SteppedLoop
 from hipscope.formulas.propose.hints.early_loads import EarlyLoad, early_loads
 from hipscope.formulas.propose.hints.step_text import deeper, multiple
 from hipscope.formulas.propose.hints.unrolled_steps import unrolled_steps
-from hipscope.formulas.propose.recipes.shared.edit_helpers import (
+from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     fresh_name,
     indentation,
     line_start,
     style_of,
 )
-from hipscope.formulas.propose.recipes.shared.loop_pragmas import pragma_before
+from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice
 
 _MOST_COPIES = 4

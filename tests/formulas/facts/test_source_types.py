@@ -19,7 +19,9 @@ from hipscope.analysis.toolchain.libclang import units_for
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes, pointers_of
 from hipscope.formulas.facts.source_types import source_types, template_numbers
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.recipes import block_reduce, fast_math, pad_lds, reciprocal
+from hipscope.formulas.propose.rules.arithmetic import fast_math, reciprocal
+from hipscope.formulas.propose.rules.atomics import block_reduce
+from hipscope.formulas.propose.rules.lds import pad_lds
 
 Compile = Callable[..., CodeObject]
 

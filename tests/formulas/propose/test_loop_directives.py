@@ -12,7 +12,7 @@ from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.formulas.judge.guard import check_source
 from hipscope.formulas.propose.candidate import Refusal
 from hipscope.formulas.propose.loop_directives import settled
-from tests.formulas.propose.recipes.cases import CASES, ask, candidates, read_facts
+from tests.formulas.propose.rules.cases import CASES, ask, candidates, read_facts
 
 TUNED = b"#ifdef TUNED\n#pragma unroll\n#endif\n"
 BEFORE = b"void k() {\n" + TUNED + b"  for (int i = 0; i < n; ++i) s += p[i];\n}\n"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hipscope.formulas.propose.candidate import Refusal
-from hipscope.formulas.propose.recipes import further_recipes, recipes_for
 from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.rules import further_recipes, recipes_for
 
 
 def test_the_parts_of_a_docstring_are_told_apart() -> None:

@@ -19,7 +19,7 @@ from hipscope.formulas.propose.hints.variants import (
     function_variants,
     variants_of,
 )
-from tests.formulas.propose.recipes.cases import metadata
+from tests.formulas.propose.rules.cases import metadata
 
 FILE = Path("/made/up.hip")
 SOURCE = """__device__ float helper(const float* p, int n) {

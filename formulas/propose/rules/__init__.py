@@ -1,0 +1,65 @@
+"""The deterministic rewrites: which of them answer which formula.
+
+A rule is a plain function of the source, the kernel's syntax, the finding and the captured launches, under `@rewrite`
+(`propose/rule.py`). It gives candidates, a Family of them to sweep, Advice that names what cannot be proved, or a
+Refusal that names the precondition that does not hold. It proves nothing itself: the judge does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.loop_directives import settled
+from hipscope.formulas.propose.rule import Rule, rules_of
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+
+def rules() -> tuple[Rule, ...]:
+    """All rules below this folder, those first that are asked first."""
+    return rules_of(__name__)
+
+
+def ask_recipe(
+    rule: Rule, source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
+) -> Proposal:
+    """The rule's answer; a refusal that names the defect where the rule itself fails: it is one of many, and the
+    others are worth asking.
+    """
+    try:
+        return _with_directives(source, rule(source, kernel, finding, facts))
+    except Exception as error:
+        defect = f"{type(error).__name__}: {error}"
+        return Refusal(rule.name, f"it has a defect of its own that this code brings out ({defect})")
+
+
+def _with_directives(source: bytes, answer: Proposal) -> Proposal:
+    """The answer with each loop pragma before its loop."""
+
+    def kept(candidate: Candidate) -> Candidate:
+        return replace(candidate, text=settled(source, candidate.text))
+
+    if isinstance(answer, Family):
+        return replace(answer, candidates=tuple(map(kept, answer.candidates)))
+    return [*map(kept, answer)] if isinstance(answer, list) else answer
+
+
+def recipes_for(formula: str, *, approximate: bool = False) -> tuple[Rule, ...]:
+    """The rules that answer a formula; those that give up precision only when the user has asked for them, else as
+    advice.
+    """
+    return tuple(r for r in rules() if formula in r.answers and r.approximate in (None, approximate))
+
+
+def further_recipes(asked: Collection[str]) -> tuple[Rule, ...]:
+    """The rules that no finding of these formulas has asked: the time decides what a rewrite is worth, whether or not
+    a formula saw the reason.
+    """
+    left = [r for r in rules() if not (r.searched or {*r.answers} & {*asked}) and r.approximate is None]
+    return tuple(sorted(left, key=lambda rule: not rule.anywhere))

@@ -1,0 +1,208 @@
+"""branchDivergence, any hot kernel: one thread adds up what the workgroup has left in LDS. The first wave does it.
+
+Each lane adds up every 64th element, then the lanes add up their sums by shuffles: 128 steps become two and six. Needs
+a loop of nothing but sums over one-dimensional LDS arrays, under `if (threadIdx.x == 0)` right behind a barrier, and
+no lane that has left the kernel alone before. Sums of floats are added in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tree_sitter import Node
+
+from hipscope.analysis.source.nodes import (
+    child_of,
+    names_in,
+    text_of,
+)
+from hipscope.analysis.source.syntax import KernelSyntax, SharedArray
+from hipscope.formulas.facts.launch_facts import LaunchFacts
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
+from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.rules.lds.one_thread import (
+    COUNTERS,
+    FLOATS,
+    counted_from_number,
+    disturbs,
+    first_thread,
+    in_place_of,
+    same_for_all,
+    statements_of_one_thread,
+    why_not_at,
+)
+from hipscope.formulas.propose.rules.shared.edit_helpers import (
+    Style,
+    declared_type,
+    indentation,
+    line_start,
+    numbered_name,
+    style_of,
+)
+from hipscope.formulas.propose.splice import Splice, apply_splices
+
+if TYPE_CHECKING:
+    from hipscope.formulas.base import Finding
+
+NAME = "wave_sum"
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """`target += array[counter]`: the text of the target, its type and the array."""
+
+    target: str
+    kind: str
+    array: SharedArray
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop of sums over `counter`, from the number `start` on."""
+
+    node: Node
+    counter: str
+    counter_type: str
+    start: str
+    condition: str
+    sums: tuple[_Sum, ...]
+
+
+@dataclass(frozen=True)
+class _Site:
+    """The statement of the one thread, the name of its place in the workgroup, and the loops in it."""
+
+    guard: Node
+    thread: str
+    loops: tuple[_Loop, ...]
+
+
+@rewrite("wave_sum", "LDS and reductions", "branchDivergence", anywhere=True, rank=14)
+def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+    """The first wave adds up what one thread added up from LDS.
+
+    Needs: one-dimensional LDS arrays of numbers; a barrier right before; no lane of a wave has left the kernel alone;
+    where the loop ends is the same for all threads.
+    Assumes: workgroups of one dimension, a wave or more.
+    Results: integers: same bits; floats in another order.
+    For: HeCBench d2q9-bgk and deredundancy.
+    """
+    del finding
+    guards = statements_of_one_thread(kernel, facts)
+    if isinstance(guards, str):
+        return Refusal(NAME, guards)
+    found = [_site(guard, kernel) for guard in guards]
+    sites = [site for site in found if isinstance(site, _Site)]
+    if not sites:
+        return Refusal(NAME, "; ".join(str(reason) for reason in found))
+    exact = not any(s.kind in FLOATS for site in sites for loop in site.loops for s in loop.sums)
+    return [
+        Candidate(
+            recipe=NAME,
+            title="Let the first wave add up what one thread adds up alone",
+            text=apply_splices(source, _splices(sites, source, style_of(source, kernel))),
+            expected="One thread no longer goes through LDS element by element while all others wait.",
+            exact=exact,
+            terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
+            assumes=(f"workgroups of `{kernel.name}` have one dimension, and a wave or more of threads",),
+        )
+    ]
+
+
+def _site(guard: Node, kernel: KernelSyntax) -> _Site | str:
+    """The sums of the one thread, or why they are its own."""
+    if (reason := why_not_at(guard, kernel)) is not None:
+        return reason
+    where = f"line {guard.start_point.row + 1}"
+    inside = [node for node in child_of(guard, "consequence").named_children if node.type != "comment"]
+    found = [_loop(node, inside[:i], kernel) for i, node in enumerate(inside) if node.type == "for_statement"]
+    loops = tuple(loop for loop in found if isinstance(loop, _Loop))
+    if not loops:
+        return "; ".join(str(r) for r in found) or f"the one thread of {where} has no loop"
+    thread = first_thread(guard, kernel)
+    assert thread is not None
+    return _Site(guard, thread, loops)
+
+
+def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
+    """A loop of nothing but sums of LDS elements, or why it is none."""
+    where = f"the loop on line {node.start_point.row + 1}"
+    counted = counted_from_number(node)
+    if counted is None:
+        return f"{where} does not count from a number in steps of 1"
+    head, start, bound = counted
+    sums = [_sum(s, head.variable, start, kernel) for s in head.statements if s.type != "comment"]
+    if not sums or any(s is None for s in sums):
+        return f"{where} does something else than adding up elements of LDS"
+    good = tuple(s for s in sums if s is not None)
+    if len({s.target for s in good}) != len(good):
+        return f"{where} adds twice to the same"
+    end = names_in(bound)
+    if not same_for_all(bound, kernel):
+        return f"where {where} ends may differ between threads"
+    if end & {s.target for s in good} or any(disturbs(n, end | {s.array.name for s in good}) for n in before):
+        return f"what {where} needs is not known before the one thread's statement"
+    condition = text_of(child_of(node, "condition"))
+    return _Loop(node, head.variable, head.type, start, condition, good)
+
+
+def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Sum | None:
+    """`sum += array[i];`, or `array[0] += array[i];` from 1 on."""
+    match = re.fullmatch(r"(\w+)(\[0\])?\+=(\w+)\[(\w+)\];", re.sub(r"\s", "", text_of(statement)))
+    if match is None or match[4] != counter:
+        return None
+    array = next((a for a in kernel.shared if a.name == match[3]), None)
+    if array is None or len(array.dimensions) != 1 or array.dynamic:
+        return None
+    if match[2]:
+        known = match[1] == array.name and start != "0"
+        kind: str | None = array.element_type if known else None
+    else:
+        of_threads = {a.name for a in kernel.shared} | {p.name for p in kernel.parameters}
+        kind = declared_type(match[1], kernel) if match[1] not in of_threads else None
+    if kind not in COUNTERS | FLOATS or array.element_type not in COUNTERS | FLOATS:
+        return None
+    if kind in COUNTERS and array.element_type in FLOATS:  # each step cuts the digits behind the point
+        return None
+    return _Sum(match[1] + (match[2] or ""), kind, array)
+
+
+def _splices(sites: list[_Site], source: bytes, style: Style) -> list[Splice]:
+    """Each site's sums by the wave before its statement, and one addition in place of each."""
+    splices: list[Splice] = []
+    given: list[str] = []
+    for site in sites:
+        lines: list[str] = []
+        for loop in site.loops:
+            names = []
+            for _ in loop.sums:
+                names.append(numbered_name("wave_sum", style, given))
+                given.append(names[-1])
+            lines += _wave_lines(loop, names, site.thread, style)
+            added = [f"{s.target} += {name};" for s, name in zip(loop.sums, names, strict=True)]
+            splices.append(in_place_of(loop.node, added, source, style))
+        at, indent = line_start(source, site.guard.start_byte), indentation(source, site.guard.start_byte)
+        text = "".join(f"{indent}{line}{style.newline}" for line in lines)
+        splices.append(Splice(at, at, text.encode()))
+    return splices
+
+
+def _wave_lines(loop: _Loop, names: list[str], thread: str, style: Style) -> list[str]:
+    """The lines that leave a loop's sums in the first lane."""
+    one, counter, offset = style.step, loop.counter, style.fresh("offset")
+    pairs = list(zip(loop.sums, names, strict=True))
+    first = thread if loop.start == "0" else f"{loop.start} + {thread}"
+    return [
+        "// The first wave adds up what one thread would add up alone.",
+        *(f"{s.kind} {name} = 0;" for s, name in pairs),
+        f"if ({thread} < warpSize) {{",
+        f"{one}for ({loop.counter_type} {counter} = {first}; {loop.condition}; {counter} += warpSize) {{",
+        *(f"{one * 2}{name} += {s.array.name}[{counter}];" for s, name in pairs),
+        f"{one}}}",
+        f"{one}for (int {offset} = warpSize / 2; {offset} > 0; {offset} /= 2) {{",
+        *(f"{one * 2}{name} += __shfl_down({name}, {offset});" for _, name in pairs),
+        f"{one}}}",
+        "}",
+    ]
