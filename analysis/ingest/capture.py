@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hipscope.analysis.devices import DeviceFacts, device_of, find_device, with_measured
 from hipscope.analysis.errors import HipscopeError, UsageError
 from hipscope.analysis.ingest.capture_tables import CaptureTables
+from hipscope.analysis.ingest.code_lines import ProgramCode, with_lines
 from hipscope.analysis.ingest.counters import KernelCounters, join_counters, rows_by_kernel
 from hipscope.analysis.ingest.formats.agents import Agent, find_agent
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers, Texts
@@ -85,10 +86,13 @@ def read_capture(directory: Path, texts: SourceTexts | None = None) -> Profile:
     return read_captures([directory], texts)
 
 
-def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Profile:
+def read_captures(
+    paths: Sequence[Path], texts: SourceTexts | None = None, programs: Iterable[ProgramCode] = ()
+) -> Profile:
     """The Profile of captures that belong together: folders, or files.
 
-    Raises `UsageError` when nothing in them can be read.
+    `programs` hold the code that was captured, perhaps with lines that the capture lacks. Raises `UsageError` when
+    nothing in the captures can be read.
     """
     for path in paths:
         if not path.exists():
@@ -102,6 +106,8 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
     together = put_together(read)
     if not len(together.launches) and not together.whole.traces and not sidecar.get("faults"):
         raise _nothing(paths, lines)
+    objects = [item.path for item in items if item.format == CODE_OBJECT]
+    together.whole.traces, placed = with_lines(together.whole.traces, objects, programs)
     names = _Names(sidecar, together.whole, together.launches)
     launches = names.renamed(together.launches)
     counters = join_counters(
@@ -148,6 +154,7 @@ def read_captures(paths: Sequence[Path], texts: SourceTexts | None = None) -> Pr
         parts=together.parts,
         notes=(
             *together.notes,
+            *placed,
             *names.lost,
             *counters.lost,
             *damage,

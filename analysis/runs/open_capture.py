@@ -11,16 +11,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from hipscope.analysis.config import Config
+from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.ingest import read_captures
+from hipscope.analysis.ingest.code_lines import ProgramCode
 from hipscope.analysis.ingest.snapshots import Snapshots
 from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.profile import Frame, Kernel, Profile
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.directories import work_directory
+from hipscope.analysis.toolchain.code_object import gpu_images
+from hipscope.analysis.toolchain.discovery import find_toolchain
 
 _MOST_FILES = 200_000  # of a project; a home directory is no project
 _SHOWN = 3
 _SKIPPED = frozenset({"node_modules", "__pycache__", "build"})
+_NO_PROGRAMS = frozenset({"node_modules", "__pycache__"})
+_PROGRAMS = frozenset({"", ".so", ".o", ".out", ".exe", ".hsaco", ".co", ".elf", ".bin"})
+_LARGEST_PROGRAM = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class OpenedCapture:
 def open_captures(paths: Sequence[Path], roots: Sequence[Path], run: Run) -> OpenedCapture:
     """Read captures as one profile. Raises `UsageError` when there is nothing in them that can be read."""
     run.say("reading the capture")
-    profile = read_captures(paths, run.texts)
+    profile = read_captures(paths, run.texts, _programs(roots, run))
     run.check()
     snapshots = Snapshots.below(paths)
     placing = _Placing(tuple(roots), snapshots, run.texts)
@@ -138,6 +147,46 @@ def _files(roots: Sequence[Path], notes: list[str]) -> Iterator[Path]:
                 notes.append(f"{root}: more than {_MOST_FILES:,} files, not all were looked at for sources")
                 return
             yield from (Path(folder, name) for name in files)
+
+
+def _programs(roots: Sequence[Path], run: Run) -> Iterator[ProgramCode]:
+    """The GPU code of programs, libraries and objects in the project's folders, those that builds make among them."""
+    try:
+        bundler = find_toolchain(Config()).offload_bundler
+    except HipscopeError:
+        bundler = Path("clang-offload-bundler")  # which only compressed bundles need
+    with work_directory("code") as scratch:
+        copy = scratch / "object"
+        for path in _binaries(roots):
+            run.check()
+            try:
+                images = gpu_images(path, bundler)
+            except (HipscopeError, OSError):
+                continue  # no GPU code that can be read is in it
+            for _, image in images:
+                copy.write_bytes(image)
+                yield ProgramCode(path, copy)
+
+
+def _binaries(roots: Sequence[Path]) -> Iterator[Path]:
+    number = 0
+    for root in roots:
+        for folder, folders, files in os.walk(root):
+            folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _NO_PROGRAMS)
+            number += len(files)
+            if number > _MOST_FILES:
+                return
+            for path in (Path(folder, name) for name in sorted(files)):
+                if path.suffix in _PROGRAMS and path.is_file() and _is_elf(path):
+                    yield path
+
+
+def _is_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(4) == b"\x7fELF" and path.stat().st_size < _LARGEST_PROGRAM
+    except OSError:
+        return False
 
 
 def _same_end(here: Sequence[str], there: Sequence[str]) -> int:
