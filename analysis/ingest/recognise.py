@@ -28,7 +28,7 @@ from hipscope.analysis.ingest.formats.rocprof_csv import (
     read_statistics,
     read_wide_counters,
 )
-from hipscope.analysis.ingest.formats.tables import HEAD, header_of, parse_table
+from hipscope.analysis.ingest.formats.tables import HEAD, head_of, header_of, parse_table
 from hipscope.analysis.ingest.formats.trace_totals import read_totals
 from hipscope.analysis.ingest.formats.traces import read_trace
 from hipscope.analysis.ingest.others.chrome_trace import (
@@ -122,7 +122,7 @@ def recognise(path: Path, root: Path) -> FoundFile:
         if status.st_size > _SMALL and status.st_blocks * 512 < status.st_size // _SPARSE:
             return FoundFile(path, root, None, None, "most of it is holes: the file was never written")
         with path.open("rb") as stream:
-            head = stream.read(HEAD)
+            head = head_of(stream.read(HEAD))
     except OSError as error:
         return FoundFile(path, root, None, None, error.strerror or str(error))
     if status.st_size > LARGEST:

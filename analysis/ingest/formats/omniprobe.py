@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hipscope.analysis.ingest.formats.recording import Recorded
 from hipscope.analysis.ingest.formats.rocprof_csv import kernel_name
+from hipscope.analysis.ingest.formats.tables import text_of
 from hipscope.analysis.ingest.formats.traces import DAMAGE, Trace, TracedInstruction, file_name
 from hipscope.analysis.profile import Frame, MemoryPattern
 
@@ -30,7 +31,7 @@ _WAVE = 64
 
 def read_json(path: Path) -> Recorded:
     """Patterns by kernel."""
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    text = text_of(path)
     traces: dict[tuple[str, int | None], list[TracedInstruction]] = {}
     damaged = 0
     objects, cut = _objects(text)
@@ -68,7 +69,7 @@ def read_text(path: Path) -> Recorded:
     found: list[TracedInstruction] = []
     place: tuple[str, int, int] | None = None
     access: re.Match[str] | None = None
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in text_of(path).splitlines():
         words = line.strip()
         if match := _PLACE.match(words):
             place, access = (match["file"], int(match["line"]), int(match["column"])), None

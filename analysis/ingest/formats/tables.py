@@ -213,6 +213,25 @@ def parse_table(text: str, wanted: Collection[str] | None = None) -> CsvTable:
     return CsvTable(columns, len(rows), tuple(damage))
 
 
+def encoding_of(path: Path) -> str:
+    """The encoding of a text, by the mark that it begins with: PowerShell redirects into UTF-16."""
+    with path.open("rb") as stream:
+        return _encoding(stream.read(4))
+
+
+def text_of(path: Path) -> str:
+    """A text in any of the encodings that have a mark."""
+    return _decoded(path.read_bytes())
+
+
+def head_of(data: bytes) -> bytes:
+    """The first bytes of a file as they are in UTF-8, whatever its encoding."""
+    encoding = _encoding(data)
+    if encoding == "utf-16":
+        data = data[: len(data) & ~1]
+    return data if encoding == "utf-8" else data.decode(encoding, "ignore").encode("utf-8", "replace")
+
+
 def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a small table under their canonical column names."""
     return read_table(path).rows()
@@ -279,8 +298,11 @@ def _whole(raw: Floats) -> Integers:
 
 
 def _decoded(data: bytes) -> str:
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
-    return data.decode(encoding, "replace")
+    return data.decode(_encoding(data), "replace")
+
+
+def _encoding(data: bytes) -> str:
+    return next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
 
 
 # ---- large tables ----

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hipscope.analysis.ingest.formats.columns import MISSING, integers
 from hipscope.analysis.ingest.formats.recording import Recorded
-from hipscope.analysis.ingest.formats.tables import split_record
+from hipscope.analysis.ingest.formats.tables import split_record, text_of
 from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction, source_chain
 
 _WIDTH = 8
@@ -19,7 +19,7 @@ _DISPATCH = re.compile(r"ui_output_agent_(\d+)_dispatch_(\d+)")
 
 def read_totals(path: Path) -> Recorded:
     """The trace. Raises ValueError when no instruction is in the table."""
-    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()[1:]
+    lines = text_of(path).splitlines()[1:]
     match = _DISPATCH.search(path.name)
     labels: list[tuple[str, str]] = []
     found: list[TracedInstruction] = []

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from hipscope.analysis.ingest.formats.tables import text_of
 from hipscope.analysis.metrics.wait_reasons import wait_reason
 from hipscope.analysis.profile import Frame, MemoryPattern, Sampled, StallReason
 
@@ -180,7 +181,7 @@ def file_name(text: str) -> str:
 def load(path: Path, notes: list[str]) -> Any:
     """The JSON of a file; None when there is none, or, with a note, when it is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig", errors="replace"))
+        return json.loads(text_of(path))
     except FileNotFoundError:
         return None
     except json.JSONDecodeError as error:

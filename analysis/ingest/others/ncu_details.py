@@ -17,6 +17,7 @@ from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
 from hipscope.analysis.ingest.formats.columns import MISSING, integers, numbers, texts
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.tables import encoding_of
 from hipscope.analysis.ingest.others.ncu_tables import scaled, stamps, triple
 
 COLUMNS = frozenset({"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"})
@@ -116,7 +117,7 @@ def _agent(launches: Sequence[_Launch]) -> Agent:
 def _rows(path: Path) -> Iterator[Mapping[str, str] | None]:
     """The rows below the header, which stands behind what the program printed; None for one that is too short."""
     header: list[str] = []
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with path.open(encoding=encoding_of(path), errors="replace", newline="") as stream:
         try:
             for row in csv.reader(stream):
                 if set(row) >= COLUMNS:

@@ -18,6 +18,7 @@ from hipscope.analysis.devices import DeviceFacts
 from hipscope.analysis.ingest.formats.agents import Agent
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers, numbers, texts
 from hipscope.analysis.ingest.formats.recording import YEAR_NS, CounterColumns, LaunchColumns, Recorded
+from hipscope.analysis.ingest.formats.tables import encoding_of
 from hipscope.analysis.ingest.formats.traces import Trace, TracedInstruction, file_name
 from hipscope.analysis.profile import Frame, MemoryPattern, Sampled, StallReason
 
@@ -355,7 +356,7 @@ def triple(cell: str) -> tuple[int, int, int]:
 
 
 def _rows(path: Path) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with path.open(encoding=encoding_of(path), errors="replace", newline="") as stream:
         try:
             yield from (row for row in csv.reader(stream) if row and not row[0].startswith("==PROF=="))
         except csv.Error as error:

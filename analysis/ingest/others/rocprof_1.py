@@ -17,6 +17,7 @@ from hipscope.analysis.ingest.formats.agents import Agent
 from hipscope.analysis.ingest.formats.recording import Recorded
 from hipscope.analysis.ingest.formats.rocprof_csv import read_wide_counters
 from hipscope.analysis.ingest.formats.sql_columns import UNREADABLE, connect, decoded
+from hipscope.analysis.ingest.formats.tables import text_of
 from hipscope.analysis.ingest.others.activities import Activities, Activity, recorded_activities
 
 TOOL = "rocprof"
@@ -75,7 +76,7 @@ def read_database(path: Path) -> Recorded:
 
 def read_rocminfo(path: Path) -> Recorded:
     """The GPUs that rocminfo lists, in its order, which is that of their numbers in the tables."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = text_of(path)
     agents = [_agent(part) for part in _AGENT.split(text)[1:]]
     gpus = [agent for agent in agents if agent is not None]
     if not gpus:

@@ -32,6 +32,8 @@ from tests.analysis.ingest.capture_files import (
 from tests.analysis.ingest.damage import with_odd_values
 from tests.analysis.ingest.tool_files import OTHERS
 
+BINARY = frozenset({"rocpd", "rocprof database", "rocmProfileData", "nsys", "PyTorch packed"})
+TEXTS = {kind: form for kind, form in {**ALL, **OTHERS}.items() if kind not in BINARY}
 TRACE = "1_kernel_trace.csv"
 FOLDER = "ui_output_agent_1_dispatch_1"
 
@@ -85,6 +87,26 @@ def test_a_table_in_another_encoding_is_read(tmp_path: Path, encoding: str) -> N
     kernel, _ = read(tmp_path)
     assert kernel.time_ns == 20
     assert kernel.name == ("gr\ufffd\ufffde(int)" if encoding == "latin-1" else "größe(int)")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_text_of_any_format_is_read_in_the_encodings_that_have_a_mark(
+    tmp_path: Path, kind: str, encoding: str
+) -> None:
+    name, write = TEXTS[kind]
+    write(tmp_path / name)
+    plain = told(read_captures([tmp_path]))
+    for path in (p for p in tmp_path.rglob("*") if p.is_file()):
+        path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    assert told(read_captures([tmp_path])) == plain
+
+
+def told(profile: Profile) -> list[object]:
+    """What a capture gave."""
+    return [
+        (k.name, len(k.dispatches), k.time_ns, dict(k.counters), len(k.instructions)) for k in profile.kernels
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,6 +187,32 @@ def test_a_truncated_json_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     kernel, said = read(tmp_path)
     assert len(kernel.dispatches) == 2
     assert "9_results.json: " in said
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (name, _) in TEXTS.items() if name.endswith(".json")])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
+def test_a_truncated_json_of_any_format_is_one_line(tmp_path: Path, kind: str, share: float) -> None:
+    kernel_trace(tmp_path / TRACE)
+    name, write = TEXTS[kind]
+    path = tmp_path / name
+    write(path)
+    path.write_bytes(path.read_bytes()[: int(len(path.read_bytes()) * share)])
+    profile = read_captures([tmp_path])
+    assert profile.kernels[0].time_ns == 1500
+    (line,) = [c for c in profile.captures if Path(c.path).name == name]
+    assert line.why
+    assert "\n" not in line.why
+
+
+@pytest.mark.parametrize("huge", [1 << 64, -(1 << 64), 1e300])
+def test_a_time_that_no_clock_has_costs_its_launch(tmp_path: Path, huge: float) -> None:
+    path = tmp_path / "9_results.json"
+    results_json(path, samples=False)
+    data = json.loads(path.read_text())
+    data["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"][0]["end_timestamp"] = huge
+    path.write_text(json.dumps(data))
+    kernel, _ = read(tmp_path)
+    assert (len(kernel.dispatches), kernel.without_time) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -324,6 +372,14 @@ QUIET = list(HealthCheck)
 @settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=QUIET, database=None)
 @given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 4))
 def test_no_damage_is_more_than_a_line(kind: str, seed: int, edits: int) -> None:
+    fuzz(kind, seed, edits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=QUIET, database=None)
+@given(seed=st.integers(0, 1 << 32), edits=st.integers(1, 12))
+def test_no_damage_of_some_is_more_than_a_line(kind: str, seed: int, edits: int) -> None:
     fuzz(kind, seed, edits)
 
 
