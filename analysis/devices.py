@@ -158,11 +158,6 @@ def empty_launch_ns(device: Device) -> float | None:
     return None if row is None else float(row["value"])
 
 
-def known_architectures() -> tuple[str, ...]:
-    """The architectures of the table, in its order."""
-    return tuple(_table()["arch"])
-
-
 def _with_ceilings(device: Device, rows: Row, memory: float | None, product: Row | None) -> Device:
     """Peaks by the device's own units and clock, memory by the product, and what was measured on the product."""
     peaks = _computed(device, rows)

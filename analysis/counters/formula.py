@@ -1,4 +1,4 @@
-"""Formulas of metrics: arithmetic over names, evaluated over numbers or whole columns.
+"""Formulas of metrics: arithmetic over names, evaluated over numbers.
 
 Takes a formula and values by name, gives the result, or the names that are missing. It knows + - * / and max; nothing
 in a formula is ever run as code.
@@ -11,7 +11,6 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -21,19 +20,16 @@ class Missing:
     names: frozenset[str]
 
 
-def evaluate(formula: str, values: Mapping[str, Any], named: Mapping[str, str]) -> Any:
+def evaluate(formula: str, values: Mapping[str, float | None], named: Mapping[str, str]) -> float | Missing:
     """The value of a formula, or `Missing`.
 
-    `values` are numbers, or columns of one length (pandas Series): then the result is a column, with NaN where a row
-    divides by zero. `named` are expressions that formulas use by name. Raises ValueError for anything but arithmetic.
+    `named` are expressions that formulas use by name. Raises ValueError for anything but arithmetic.
     """
     missing: set[str] = set()
     result = _value(_parse(formula), values, named, missing)
-    if missing:
+    if missing or not math.isfinite(result):
         return Missing(frozenset(missing))
-    if isinstance(result, (int, float)):
-        return float(result) if math.isfinite(result) else Missing(frozenset())
-    return result.replace([math.inf, -math.inf], math.nan)
+    return float(result)
 
 
 def names_in(formula: str, named: Mapping[str, str]) -> frozenset[str]:
@@ -50,27 +46,29 @@ def _parse(formula: str) -> ast.expr:
     return ast.parse(formula, mode="eval").body
 
 
-def _value(node: ast.expr, values: Mapping[str, Any], named: Mapping[str, str], missing: set[str]) -> Any:
+def _value(
+    node: ast.expr, values: Mapping[str, float | None], named: Mapping[str, str], missing: set[str]
+) -> float:
     match node:
         case ast.Constant(value=int() | float() as number):
             return number
         case ast.Name(id=name):
             if name in named:
                 return _value(_parse(named[name]), values, named, missing)
-            if values.get(name) is None:
+            if (value := values.get(name)) is None:
                 missing.add(name)
                 return math.nan
-            return values[name]
+            return value
         case ast.BinOp(left=left, op=op, right=right):
             first, second = (_value(side, values, named, missing) for side in (left, right))
             return _combine(op, first, second)
         case ast.Call(func=ast.Name(id="max"), args=[first_node, second_node]):
             first, second = (_value(side, values, named, missing) for side in (first_node, second_node))
-            return first.clip(lower=second) if hasattr(first, "clip") else max(first, second)
+            return max(first, second)
     raise ValueError(f"not arithmetic: {ast.unparse(node)}")
 
 
-def _combine(op: ast.operator, first: Any, second: Any) -> Any:
+def _combine(op: ast.operator, first: float, second: float) -> float:
     match op:
         case ast.Add():
             return first + second
@@ -79,6 +77,5 @@ def _combine(op: ast.operator, first: Any, second: Any) -> Any:
         case ast.Mult():
             return first * second
         case ast.Div():
-            numbers = isinstance(second, (int, float))
-            return math.nan if numbers and not second else first / second
+            return first / second if second else math.nan
     raise ValueError(f"not arithmetic: {ast.dump(op)}")

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from hipscope.analysis.counters.formula import Missing, evaluate, names_in
+from hipscope.analysis.counters.formula import Missing, evaluate
 from hipscope.analysis.counters.table import Metric, MetricTable, metric_table
 from hipscope.analysis.profile import Device, Kernel
 
@@ -44,22 +43,6 @@ def metrics_of(
     return tuple(_measured(metric, values, table) for metric in chosen)
 
 
-def metric_columns(frame: Any, device: Device) -> Any:
-    """The metrics as columns beside a frame of counters, a row for each launch.
-
-    `frame` has a column for each counter and `duration_ns`; a metric that lacks one is left out.
-    """
-    import pandas
-
-    table = metric_table(device.arch)
-    if table is None:
-        return frame
-    values = {**dict(frame.items()), **device_values(device), "T": frame["duration_ns"], "LAUNCHES": 1}
-    found = {k: evaluate(m.formula, _of_pass(m, values), table.names) for k, m in table.metrics.items()}
-    columns = {key: value for key, value in found.items() if not isinstance(value, Missing)}
-    return pandas.concat([frame, pandas.DataFrame(columns, index=frame.index)], axis=1)
-
-
 def device_values(device: Device) -> dict[str, float | None]:
     """The facts of the device by their names in formulas."""
     known = device.max_waves_per_simd is not None and device.simds_per_cu is not None
@@ -75,21 +58,14 @@ def device_values(device: Device) -> dict[str, float | None]:
     }
 
 
-def counters_of(metric: Metric, table: MetricTable) -> frozenset[str]:
-    """The counters that a metric needs."""
-    return frozenset(
-        name for name in names_in(metric.formula, table.names) if "_" in name and name != "WAVES_PER_CU"
-    )
-
-
-def _measured(metric: Metric, values: Mapping[str, Any], table: MetricTable) -> MeasuredMetric:
+def _measured(metric: Metric, values: Mapping[str, float | None], table: MetricTable) -> MeasuredMetric:
     value = evaluate(metric.formula, _of_pass(metric, values), table.names)
     if isinstance(value, Missing):
         return MeasuredMetric(metric, None, tuple(sorted(value.names)))
     return MeasuredMetric(metric, value)
 
 
-def _of_pass(metric: Metric, values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _of_pass(metric: Metric, values: Mapping[str, float | None]) -> Mapping[str, float | None]:
     """The values, with the busy cycles of the pass that summed the metric's level, where these were recorded."""
     level = _LEVEL.search(metric.formula)
     cycles = values.get(f"{level[1]}_CYCLES") if level else None

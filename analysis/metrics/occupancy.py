@@ -102,12 +102,6 @@ def occupancy_of(resources: Resources, threads: int, device: Device) -> Occupanc
     )
 
 
-def register_waves(resources: Resources, device: Device) -> int | None:
-    """Waves per SIMD that the registers alone allow, which LLVM calls the occupancy of a kernel without LDS."""
-    limits = _register_limits(resources, device)
-    return None if limits is None else int(min(limits.values()))
-
-
 def achieved_waves(kernel: Kernel, device: Device) -> float | None:
     """Mean waves per SIMD while the GPU was busy, from SQ_WAVE_CYCLES (which ticks every 4 cycles)."""
     wave_cycles = kernel.counters.get("SQ_WAVE_CYCLES")

@@ -20,7 +20,7 @@ from hipscope.analysis.timeline.host_calls import (
     events_of,
     outermost,
 )
-from hipscope.analysis.timeline.intervals import Times, Union, at_once, part_by_slot
+from hipscope.analysis.timeline.intervals import Union, at_once, part_by_slot
 from hipscope.analysis.timeline.longest_path import OrderedWork, PathFound, PathStep, Wait, longest_path
 from hipscope.analysis.timeline.records import (
     Gap,
@@ -72,22 +72,6 @@ def timeline(profile: Profile) -> Timeline | None:
         near=limit.near,
         why=limit.why,
     )
-
-
-def slack_of_launches(profile: Profile) -> Times | None:
-    """The slack of each launch of `profile.tables.launches`, UNKNOWN for one without times; None without a path."""
-    if profile.provenance is not Provenance.MEASURED or profile.tables is None:
-        return None
-    work = gpu_work(profile.tables, [])
-    if work is None:
-        return None
-    found = _found_path(work, _calls(profile, work), [])
-    if found is None:
-        return None
-    slack = np.full(len(profile.tables.launches), UNKNOWN, dtype=np.int64)
-    launches = ~work.is_copy
-    slack[work.row[launches]] = found[0].slack[launches]
-    return slack
 
 
 def _calls(profile: Profile, work: GpuWork) -> Events:

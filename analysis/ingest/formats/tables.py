@@ -232,11 +232,6 @@ def head_of(data: bytes) -> bytes:
     return data if encoding == "utf-8" else data.decode(encoding, "ignore").encode("utf-8", "replace")
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a small table under their canonical column names."""
-    return read_table(path).rows()
-
-
 def read_header(path: Path) -> tuple[str, ...]:
     """The canonical column names; empty for an empty file or one that is not text."""
     try:

@@ -61,11 +61,6 @@ class Prompt:
     shown: Mapping[str, int]
     left_out: Mapping[str, int]
 
-    @property
-    def compression(self) -> str:
-        """The sizes in words."""
-        return f"{self.profile_bytes} bytes of profile in, about {self.tokens} tokens out"
-
 
 def build_prompt(
     subject: Subject,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import csv
+import statistics
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import pandas
 import pytest
 
 from hipscope.analysis.counters.docs import PAGE, page
 from hipscope.analysis.counters.formula import evaluate, names_in
 from hipscope.analysis.counters.metrics import (
     MeasuredMetric,
-    counters_of,
     kernel_metrics,
-    metric_columns,
     metrics_of,
 )
 from hipscope.analysis.counters.table import metric_table, tables
@@ -55,14 +53,15 @@ def test_medians_of_a_copy_on_an_mi300x() -> None:
             counters = launches[row["Dispatch_ID"]]
             counters[row["Counter_Name"]] = float(row["Counter_Value"])
             counters["duration_ns"] = float(row["End_Timestamp"]) - float(row["Start_Timestamp"])
-    median = metric_columns(pandas.DataFrame(launches.values()), MI300X).median()
+    each = [values(counters, counters["duration_ns"]) for counters in launches.values()]
     golden = {
         "time": 6730, "waves": 16384, "l2_hit": 34.3, "read_bytes": 8.40e6, "read_rate": 1248, "valu_busy": 1.1,
         "active_lanes": 64, "mean_waves": 1918.7, "wave_cycles": 3390.5, "dependency_wait": 2354.5,
         "issue_wait": 52.3, "active_cycles": 68, "vmem_latency": 1005, "l1_hit": 62.5, "coalescing": 25,
         "load_requests": 4, "store_requests": 8,
     }  # fmt: skip
-    assert {key: median[key] for key in golden} == pytest.approx(golden, rel=0.03)
+    medians = {key: statistics.median(v for one in each if (v := one[key]) is not None) for key in golden}
+    assert medians == pytest.approx(golden, rel=0.03)
 
 
 @shared
@@ -126,16 +125,6 @@ def test_a_device_whose_size_is_not_known_has_no_metric_that_needs_it() -> None:
     assert metrics_of(counters, 1000, 1, device_of(DeviceFacts())) == ()
 
 
-def test_columns_have_the_numbers_of_each_launch() -> None:
-    frame = pandas.DataFrame(
-        {"TCC_HIT_sum": [1.0, 3.0, 0.0], "TCC_MISS_sum": [1.0, 1.0, 0.0], "duration_ns": [10, 20, 30]}
-    )
-    found = metric_columns(frame, MI300X)
-    assert list(found["l2_hit"].fillna(-1)) == [50, 75, -1]
-    assert list(found["time"]) == [10, 20, 30]
-    assert "ipc" not in found
-
-
 @pytest.mark.parametrize(
     "formula", ["__import__('os')", "a.b", "[1]", "a if a else a", "open(a)", "a ** 2", "-a"]
 )
@@ -149,7 +138,7 @@ def test_each_row_of_each_table_can_be_evaluated_and_says_where_it_is_from(name:
     table = metric_table(name)
     assert table is not None
     for metric in table.metrics.values():
-        needed = counters_of(metric, table)
+        needed = [n for n in names_in(metric.formula, table.names) if "_" in n and n != "WAVES_PER_CU"]
         (found,) = (
             m for m in metrics_of(dict.fromkeys(needed, 8.0), 1000, 1, device_of(DeviceFacts(
                 arch=name, compute_units=4, xcds=1, clock_mhz=1000, shader_engines=2, l2_channels=16,

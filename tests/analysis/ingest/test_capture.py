@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.ingest import read_capture
 from hipscope.analysis.ingest.formats.rocprof_csv import read_long_counters
-from hipscope.analysis.ingest.formats.tables import read_rows, read_table, split_record
+from hipscope.analysis.ingest.formats.tables import read_table, split_record
 from hipscope.analysis.ingest.launches import read_kernel_trace
 from hipscope.analysis.profile import Kernel, Provenance, Source, StallReason
 from hipscope.analysis.source.kernel_definitions import base_name, definition_line
@@ -195,7 +195,7 @@ def test_a_row_with_too_few_cells_costs_itself_and_is_named_with_its_line(tmp_pa
 def test_a_last_row_that_was_cut_off_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('"A","B"\n1,2\n3')
-    assert list(read_rows(path)) == [{"A": "1", "B": "2"}]
+    assert list(read_table(path).rows()) == [{"A": "1", "B": "2"}]
 
 
 cell_text = st.text(alphabet=string.ascii_letters + string.digits + " ,<>():*&\"'", max_size=20)

@@ -8,7 +8,7 @@ import pytest
 from hipscope.analysis.ingest import read_captures
 from hipscope.analysis.profile import Provenance
 from hipscope.analysis.timeline.records import HostDoing, KernelPath, Timeline
-from hipscope.analysis.timeline.timeline import OWN_CODE, slack_of_launches, timeline
+from hipscope.analysis.timeline.timeline import OWN_CODE, timeline
 
 TRACE = (
     '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Name","Correlation_Id",'
@@ -127,9 +127,6 @@ def test_the_longest_path_goes_through_the_host_where_it_waits(tmp_path: Path) -
     assert path.time_ns == 740
     assert (path.launches_ns, path.own_code_ns, path.latency_ns, path.calls_ns) == (600, 100, 20, 20)
     assert path.kernels == (KernelPath("k", 600, 2, 0), KernelPath("m", 0, 0, 600))
-    slack = slack_of_launches(read_captures([tmp_path]))
-    assert slack is not None
-    assert slack.tolist() == [0, 600, 0]
 
 
 def test_a_copy_orders_the_launches_of_its_stream(tmp_path: Path) -> None:

@@ -39,9 +39,8 @@ def test_building_it_twice_gives_the_same(given: ModuleType) -> None:
     assert build_prompt(given.subject()) == build_prompt(given.subject())
 
 
-def test_the_compression_is_reported(given: ModuleType) -> None:
-    prompt = build_prompt(given.subject(), profile_bytes=5_000_000)
-    assert prompt.compression == f"5000000 bytes of profile in, about {prompt.tokens} tokens out"
+def test_the_size_of_the_capture_is_that_of_the_profile_unless_given(given: ModuleType) -> None:
+    assert build_prompt(given.subject(), profile_bytes=5_000_000).profile_bytes == 5_000_000
     assert build_prompt(given.subject()).profile_bytes == len(given.subject().profile.model_dump_json())
 
 
