@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from hipscope.analysis.profile import (
     Instruction,
     Kernel,
     KernelName,
+    Launches,
     MemoryPattern,
     Profile,
     Resources,
@@ -538,6 +539,29 @@ def test_the_sequence_of_launches_is_named() -> None:
     profile = modelled_profile(launched(20, 3000.0), launched(20, 3000.0, "_Z1mi", first=5e3))
     findings = detect_all(profile, SourceTexts(), formulas=["launchOverhead"])
     assert any("again and again in the order k, m" in f.message for f in findings)
+
+
+def counted_launches(kernels: int, formula: str) -> list[int]:
+    """How often the launches of each kernel are gone through while that formula is asked."""
+    passes = [0] * kernels
+
+    def made(which: int, launches: Sequence[Dispatch]) -> Launches:
+        def make(part: slice) -> Iterator[Dispatch]:
+            passes[which] += 1
+            return iter(launches[part])
+
+        return Launches(make, len(launches), sum(d.time_ns for d in launches))
+
+    told = [launched(20, 3000.0, f"_Z1{chr(97 + n)}i", first=n * 4e3) for n in range(kernels)]
+    told = [k.model_copy(update={"dispatches": made(n, k.dispatches)}) for n, k in enumerate(told)]
+    detect_all(modelled_profile(*told), SourceTexts(), formulas=[formula])
+    return passes
+
+
+def test_all_launches_are_put_in_order_once_and_only_where_that_is_asked() -> None:
+    few, many = counted_launches(2, "launchOverhead"), counted_launches(12, "launchOverhead")
+    assert max(many) == max(few)
+    assert max(counted_launches(12, "bankConflict")) < max(many)
 
 
 @pytest.mark.parametrize(("number", "time_ns"), [(7, 2000.0), (1000, 20000.0)])
