@@ -3,7 +3,8 @@
     python benchmarks/editor_requests.py [--kernels 5000] [--lines 20] [--files 1]
 
 Makes a report of that many kernels with that many hot lines each, in one file or several, and prints the milliseconds
-of processor time of the first request of each kind on one file, and of those that follow.
+of processor time that marks of one file take when the report arrives, then of the first request of each kind, and of
+those that follow. Lenses are those of a text that somebody types in, too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from hipscope.server.reports.report_reader import read_report
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks
 
+TIMES = 8
 FAKE = Path(__file__).parents[1] / "tests" / "server" / "fake_worker.py"
 
 
@@ -36,7 +38,14 @@ def main() -> None:
     window = lsp.Range(
         start=lsp.Position(line=middle, character=0), end=lsp.Position(line=middle + 60, character=0)
     )
+    print(f"{options.kernels} kernels, {options.kernels * options.lines} hot lines, {options.files} files")
+    print(f"{'marks':14} {_milliseconds(lambda _: marks.prepare(), 0):14.1f} ms, when the report arrives")
     kept = code_lens.Kept(marks.report, {})
+    typed = [
+        Marks(marks.report, marks.file, text, text.replace("+= 1;", f"+= {n + 2};", 1)) for n in range(TIMES)
+    ]
+    for one in typed:
+        one.prepare()
     settings = EditorSettings(minimum_share=0.0)
     requests: dict[str, Callable[[int], object]] = {
         "hover": lambda n: hover.build(
@@ -48,12 +57,14 @@ def main() -> None:
         "code lenses": lambda _: code_lens.build(
             marks, "file:///a.hip", lsp.PositionEncodingKind.Utf16, kept
         ),
+        "lenses typing": lambda n: code_lens.build(
+            typed[n], "file:///a.hip", lsp.PositionEncodingKind.Utf16, kept
+        ),
         "inlay hints": lambda _: inlay_hint.build(marks, window, settings, lsp.PositionEncodingKind.Utf16),
     }
-    print(f"{options.kernels} kernels, {options.kernels * options.lines} hot lines, {options.files} files")
     for name, request in requests.items():
-        first, *others = [_milliseconds(request, n) for n in range(8)]
-        print(f"{name:12} first {first:8.1f} ms, then {sum(others) / len(others):8.2f} ms")
+        first, *others = [_milliseconds(request, n) for n in range(TIMES)]
+        print(f"{name:14} first {first:8.1f} ms, then {sum(others) / len(others):8.2f} ms")
 
 
 def _milliseconds(request: Callable[[int], object], number: int) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -22,16 +22,18 @@ from hipscope.server.session.project_job import key_of
 
 _NOTICED = 0.005  # a smaller change is not named
 # Where a kernel stands, whether it is stale, and the lines around.
-State = tuple[int, bool, tuple[str, ...]]
+State = tuple[int, bool, Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Kept:
-    """The lenses of a report's kernels by mangled name, as they were built last for a document."""
+    """The lenses of a report's kernels by mangled name, as they were built last for a document: for `marks`."""
 
     report: Report
     lenses: dict[str, tuple[State, list[lsp.CodeLens]]]
     before: Baseline | None = None
+    marks: Marks | None = None
+    whole: list[lsp.CodeLens] = field(default_factory=list)
 
 
 _MAIN = re.compile(r"\bmain\s*\(")
@@ -65,19 +67,25 @@ def build(marks: Marks, uri: str, encoding: Encoding, kept: Kept | None = None) 
     A stale kernel has a single one, to profile again. The hover shows what a partial profile leaves out. Those of
     kernels that are where they were come from what is `kept` of the same report, and are kept there.
     """
+    if kept is not None and kept.marks is marks:
+        return kept.whole
     lines = marks.current_lines
-    lenses = []
+    lenses: list[lsp.CodeLens] = []
     found = frozenset().union(*(finding.mangled_names for finding in marks.report.findings))
     before = kept.lenses if kept is not None else {}
+    changed = marks.stale
     for kernel, line in marks.kernels():
-        stale = marks.is_stale(kernel)
-        state = (line, stale, tuple(lines[max(0, line - 2) : line + 3]))
-        known = before.get(kernel.mangled)
+        mangled = kernel.mangled
+        stale = mangled in changed
+        state = (line, stale, lines[max(0, line - 2) : line + 3])
+        known = before.get(mangled)
         if known is None or known[0] != state:
             place = name_range(lines, line - 1, kernel.base_name, encoding) or _start_of(line - 1)
-            own = _lenses(marks, kernel, uri, place, stale=stale, found=kernel.mangled in found)
-            before[kernel.mangled] = known = (state, own)
+            own = _lenses(marks, kernel, uri, place, stale=stale, found=mangled in found)
+            before[mangled] = known = (state, own)
         lenses += known[1]
+    if kept is not None:
+        kept.marks, kept.whole = marks, lenses
     return lenses
 
 

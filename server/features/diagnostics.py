@@ -196,7 +196,8 @@ def publish(ls: HipServer, uri: str) -> None:
         related=bool(ls.can("text_document", "publish_diagnostics", "related_information")),
         links=bool(ls.can("text_document", "publish_diagnostics", "code_description_support")),
     )
-    items = build(ls.marks(uri), ls.store.problems(file), text, ls.settings, client)
+    marks = ls.marks(uri)
+    items = build(marks, ls.store.problems(file), text, ls.settings, client)
     items += build_checks(ls.store.checks(file, text), text, client)
     items += build_notes(ls.store.notes(file, text), text, client)
     ls.text_document_publish_diagnostics(
@@ -204,6 +205,8 @@ def publish(ls: HipServer, uri: str) -> None:
             uri=uri, diagnostics=items, version=document.version if document else None
         )
     )
+    if marks is not None and document is not None:
+        marks.prepare()  # behind the marks themselves: a hover comes when these are seen
 
 
 def publish_project(ls: HipServer, key: str) -> None:

@@ -195,7 +195,14 @@ class Marks:
     def hot_lines(self) -> Sequence[HotLine]:
         """The lines of this file that cost something, with their numbers now; without those that were changed."""
         placed = ((self.lines.to_new(hot.number), hot) for hot in self.report.hot_lines(self.file))
-        return [hot._replace(number=now) for now, hot in placed if now is not None]
+        return [
+            hot if now == hot.number else hot._replace(number=now) for now, hot in placed if now is not None
+        ]
+
+    def prepare(self) -> None:
+        """Find now what a hover or a lens looks up, so that the first of them does not wait for it."""
+        self.report.prepare()
+        _ = self.hot_lines, self.stale, self.current_lines
 
     def _near(self, line: int) -> int | None:
         """The new place of a changed line, from the closest line above that is still there."""

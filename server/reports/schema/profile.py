@@ -459,6 +459,10 @@ class Report:
     def _by_name(self) -> Mapping[str, Kernel]:
         return {name: k for k in reversed(self.kernels) for name in (k.name, k.mangled)}
 
+    def prepare(self) -> None:
+        """Find now what lookups need."""
+        _ = self._by_name, self._by_base_name, self._by_file, self._forms
+
     def kernels_called(self, name: str) -> Sequence[Kernel]:
         """The kernels of that identifier, as it stands in the source."""
         return self._by_base_name.get(name, ())
@@ -485,8 +489,8 @@ class Report:
     def hot_lines(self, file: str) -> Sequence[HotLine]:
         """The lines of that file that cost something, by number."""
         if file not in self._hot_lines:
-            rows = sorted(self._rows.get(file, {}).items(), key=lambda item: item[0])
-            self._hot_lines[file] = [HotLine(number, _summed(costs), costs) for number, costs in rows]
+            rows = self._rows.get(file, {})
+            self._hot_lines[file] = [HotLine(n, _summed(rows[n]), rows[n]) for n in sorted(rows)]
         return self._hot_lines[file]
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -18,7 +18,7 @@ from hipscope.server.render.blocks import to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.notes import CompileNote
-from hipscope.server.reports.schema.profile import Evidence, Report
+from hipscope.server.reports.schema.profile import Evidence, Kernel, Report
 from hipscope.server.session.editor_settings import EditorSettings
 from hipscope.server.session.known_profiles import Marks, Problem
 
@@ -244,6 +244,31 @@ def test_hover_is_plain_text_for_a_client_that_wants_it(marks: Marks) -> None:
     assert isinstance(found.contents, lsp.MarkupContent)
     assert found.contents.kind == lsp.MarkupKind.PlainText
     assert not any(mark in found.contents.value for mark in ("|", "**", "`"))
+
+
+class Passes(tuple[Kernel, ...]):
+    """Kernels that count how often somebody goes through all of them."""
+
+    number = 0
+
+    def __iter__(self) -> Iterator[Kernel]:
+        self.number += 1
+        return super().__iter__()
+
+
+def test_the_first_hover_and_lens_go_through_no_index_that_was_not_made_when_the_report_came(
+    marks: Marks,
+) -> None:
+    kernels = Passes(marks.report.kernels)
+    ready = replace(marks, report=replace(marks.report, kernels=kernels))
+    ready.prepare()
+    assert kernels.number > 0
+    kernels.number = 0
+    for line, character in ((5, 8), (1, 18)):
+        position = lsp.Position(line=line, character=character)
+        assert hover.build(ready, position, lsp.MarkupKind.Markdown, UTF16) is not None
+    assert code_lens.build(ready, URI, UTF16)
+    assert kernels.number == 0
 
 
 def test_hover_on_a_line_without_cost_is_nothing(marks: Marks) -> None:
