@@ -41,6 +41,7 @@ from hipscope.analysis.ingest.recognise import (
 from hipscope.analysis.ingest.snapshots import Snapshots
 from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.metrics.producers import with_producers
+from hipscope.analysis.metrics.sass_producers import with_sass_producers
 from hipscope.analysis.profile import (
     CaptureFile,
     Device,
@@ -124,6 +125,7 @@ def read_captures(
         notes=_LaunchNotes.of(sidecar),
         sources=_Sources(Snapshots.below(paths), texts or SourceTexts()),
         measured=not emulated,
+        nvidia=together.whole.nvidia,
         wave_size=_only_wave_size(device),
     )
     kernels = [builder.kernel(name, names.mangled.get(name, name)) for name in names.kernels]
@@ -337,6 +339,7 @@ class _Builder:
     notes: _LaunchNotes
     sources: _Sources
     measured: bool
+    nvidia: bool
     wave_size: int | None
 
     def kernel(self, name: str, mangled: str) -> Kernel:
@@ -374,7 +377,9 @@ class _Builder:
             busy=_busy(traces, dispatches),
         )
         # The emulator has followed each wave; a GPU's samples and traces say where waves waited, not for what.
-        return kernel if kernel.bound_by else with_producers(kernel)
+        if kernel.bound_by:
+            return kernel
+        return with_sass_producers(kernel) if self.nvidia else with_producers(kernel)
 
     def _dispatches(self, rows: Integers) -> Sequence[Dispatch]:
         counted = bool(self.covered[rows].any())

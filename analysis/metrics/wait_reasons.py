@@ -12,13 +12,19 @@ _PREFIXES = (
     (("s_load", "s_buffer_load", "s_scratch"), StallReason.SCALAR_MEMORY),
     (("scratch_",), StallReason.SCRATCH_MEMORY),
     (("global_", "flat_", "buffer_", "tbuffer_", "image_"), StallReason.GLOBAL_MEMORY),
+    (("LDS", "LDSM", "STS", "ATOMS"), StallReason.LDS),  # from here on SASS
+    (("LDL", "STL"), StallReason.SCRATCH_MEMORY),
+    (("LDC", "ULDC"), StallReason.CONSTANT_CACHE),
+    (("ATOM", "RED."), StallReason.ATOMIC),
+    (("LDG", "LD.", "STG", "ST."), StallReason.GLOBAL_MEMORY),
 )
 
 
 @lru_cache(maxsize=1 << 14)
 def wait_reason(text: str) -> StallReason:
     """Which wait a consumer of this instruction's result has; atomics on global memory are a kind of their own."""
-    mnemonic = text.split(None, 1)[0] if text else ""
+    words = text.split(None, 2)
+    mnemonic = words[1] if len(words) > 1 and words[0].startswith("@") else words[0] if words else ""
     if "atomic" in mnemonic:
         return StallReason.ATOMIC
     return next(

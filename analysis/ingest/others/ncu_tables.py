@@ -57,6 +57,8 @@ STALLS: Mapping[str, StallReason] = {
     "tex": StallReason.TEXTURE,
     "wait": StallReason.DEPENDENCY,
 }
+_SHARED = re.compile(r"(^|\s)(LDS|STS|LDSM|STSM|ATOMS|UBLKCP|LDGSTS|REDUX|SHFL)\b")
+_JUMP = re.compile(r"(?:^|\s)(?:BRA|BRX|BRXU|JMP|JMX)\b(?:.*?(0x[0-9a-f]+))?")
 _SPACES: Mapping[str, tuple[str, ...]] = {
     "global": ("Global", "Generic"),
     "lds": ("Shared",),
@@ -178,7 +180,7 @@ def read_source_page(path: Path) -> Recorded:
                     int(address, 16), row, columns, Frame(file=file, line=line) if file and line else None
                 )
     traces = [
-        Trace(None, "", name, tuple(part.instructions[a] for a in sorted(part.instructions)), sampled=True)
+        Trace(None, "", name, _by_address(part.instructions), sampled=True)
         for name, part in sections
         if part.instructions
     ]
@@ -186,6 +188,30 @@ def read_source_page(path: Path) -> Recorded:
         raise ValueError("no instruction is in the page: print it with --print-source sass or cuda,sass")
     notes = [f"{damaged} rows are cut short and left out"] if damaged else []
     return Recorded(traces=traces, tool="Nsight Compute", nvidia=True, notes=notes)
+
+
+def _by_address(instructions: Mapping[int, TracedInstruction]) -> tuple[TracedInstruction, ...]:
+    """In order. A wait on the short scoreboard before any access to shared memory is for another result.
+
+    What else it stands for are special registers and functions (S2R, MUFU) and conversions. A jump from behind the
+    first access to before it leaves all as they are.
+    """
+    ordered = tuple(instructions[address] for address in sorted(instructions))
+    first = next((i.address for i in ordered if _SHARED.search(i.text)), None)
+    for instruction in ordered:
+        if first is not None and instruction.address >= first:
+            jump = _JUMP.search(instruction.text)
+            if jump is not None and (jump[1] is None or int(jump[1], 16) < first):
+                return ordered
+    for instruction in ordered:
+        if StallReason.LDS in instruction.stalls and (first is None or instruction.address < first):
+            stalls = dict(instruction.stalls)
+            waited = stalls.pop(StallReason.LDS)
+            stalls[StallReason.DEPENDENCY] = stalls.get(StallReason.DEPENDENCY, 0.0) + waited
+            instruction.stalls = stalls
+            if instruction.samples is not None:
+                instruction.samples = instruction.samples.model_copy(update={"reasons": stalls})
+    return ordered
 
 
 @dataclass(frozen=True)

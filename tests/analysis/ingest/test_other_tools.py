@@ -45,6 +45,26 @@ def number_of(profile: Profile, kind: str) -> int:
     return len(profile.tables.events(kind))
 
 
+@pytest.mark.parametrize(
+    ("instructions", "reasons"),
+    [
+        (["S2R R0, SR_TID.X", "IMAD R1, R0, R2, R3"], ["dependency"]),
+        (["IMAD R1, R0, R2, R3", "LDS R5, [R0]", "FADD R5, R5, R5"], ["dependency", "lds"]),
+        (["IMAD R1, R0, R2, R3", "LDS R5, [R0]", "@!P0  BRA 0x10"], ["lds"]),
+        (["IMAD R1, R0, R2, R3", "LDS R5, [R0]", "BRX R4"], ["lds"]),
+        (["IMAD R1, R0, R2, R3", "LDS R5, [R0]", "BRA 0x30"], ["dependency", "lds"]),
+    ],
+)
+def test_a_short_scoreboard_is_the_shared_memorys_only_behind_an_access_to_it(
+    tmp_path: Path, instructions: list[str], reasons: list[str]
+) -> None:
+    header = '"Address","Source","# Samples","Instructions Executed","stall_short_sb"'
+    rows = [f'"{16 + 16 * n:#x}","{text}","10","1","9"' for n, text in enumerate(instructions)]
+    (tmp_path / "source.csv").write_text("\n".join(['"Kernel Name","k(float *)"', header, *rows, ""]))
+    (kernel,) = read_captures([tmp_path]).kernels
+    assert sorted({reason.value for i in kernel.instructions for reason in i.stalls}) == reasons
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_two_launches_have_their_times_and_shapes_in_every_format(tmp_path: Path, kind: str) -> None:
     name, write = OTHERS[kind]
