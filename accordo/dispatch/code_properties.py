@@ -17,7 +17,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hipscope.accordo.dispatch.disassembly import disassemble, mnemonics
+from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble, mnemonics
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.toolchain.code_object import read_code_object
 
@@ -29,6 +29,8 @@ _HARMLESS = re.compile(r"HW_REG_(?:MODE|LDS_ALLOC|GPR_ALLOC)\b")
 _CLOCKS = frozenset({"s_memtime", "s_memrealtime"})
 _ELSEWHERE = ("s_swappc", "s_setpc", "s_call")  # goes on in code that is not the kernel's own
 _MAKES_FLOATS = re.compile(r"(?!v_cmp)\w+_b?f(?:16|32|64)")
+_OF_THE_DEVICE = re.compile(r"(?:global|flat|buffer)_atomic")  # acts on memory that all workgroups see
+_WITH_SCOPE = re.compile(r"(?:global|flat|buffer)_(?:load|store|wbl2|inv)")
 _LEAVES_WORDS = re.compile(r"(?!ds_|scratch_)\w+_(?:store(?!_byte)|atomic)")
 
 
@@ -110,6 +112,31 @@ def could_leave_floats(code_object: Path, objdump: Path, kernel: str) -> bool:
     if not code or any(word.startswith(_ELSEWHERE) for word in code):
         return True
     return any(map(_MAKES_FLOATS.match, code)) and any(map(_LEAVES_WORDS.match, code))
+
+
+def meeting_places(code_object: Path, objdump: Path, kernel: str) -> int:
+    """How many instructions of a kernel by its mangled name reach other workgroups: atomics, accesses and fences of the
+    device's scope. 0 where none of them tells a wave what others have done: no order of waves changes anything then.
+    """
+    found = [one for one in disassemble(code_object, objdump, kernel) if _reaches_others(one)]
+    return len(found) if any(map(_tells, found)) else 0
+
+
+def _reaches_others(one: AssemblyInstruction) -> bool:
+    if _OF_THE_DEVICE.match(one.mnemonic):
+        return True
+    return _WITH_SCOPE.match(one.mnemonic) is not None and "sc1" in _flags(one)
+
+
+def _tells(one: AssemblyInstruction) -> bool:
+    """Atomics that return something, loads, and fences behind which plain loads see what others wrote."""
+    if _OF_THE_DEVICE.match(one.mnemonic):
+        return "sc0" in _flags(one)
+    return "_load" in one.mnemonic or one.mnemonic == "buffer_inv"
+
+
+def _flags(one: AssemblyInstruction) -> list[str]:
+    return one.operands[-1].split() if one.operands else []
 
 
 def _writable(path: Path) -> set[str]:

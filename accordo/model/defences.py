@@ -11,6 +11,7 @@ Defence = Literal[
     "poison",  # what the reference writes first, LDS and registers hold random bytes
     "poison_fillings",  # what the reference writes first holds NaN, infinity and zero in turn
     "other_order",  # a second order of waves and workgroups
+    "held_waves",  # waves are stopped at atomics and fences until the others have gone on
     "repeats",  # more orders, compared bit by bit with each other
     "relocation",  # buffers at other addresses, in another order, with gaps
     "pointers_apart",  # pointers into the same buffer lead to copies with other numbers

@@ -22,6 +22,7 @@ from hipscope.accordo.proof.checks.repeats import check_repeats
 from hipscope.accordo.proof.checks.results import check_same_results
 from hipscope.accordo.proof.checks.sanitizers import check_sanitizers
 from hipscope.accordo.proof.checks.state import check_state
+from hipscope.accordo.reference.held_runs import HELD
 from hipscope.accordo.reference.input_coverage import BEYOND, VariedInput
 from hipscope.accordo.reference.prepare import CAPTURED, Reference
 from hipscope.accordo.replay.background import BackgroundReplays
@@ -115,7 +116,7 @@ def _acceptance(proof: Proof) -> Verdict:
     unproved = _never_varied([one for one in inputs if one.name not in alike], proof.unproved)
     how = "bit for bit" if exact else f"within tolerance ({_how_near(errors)})"
     launches = "1 recorded launch" if count == 1 else f"{count} recorded launches"
-    others = sum(t.inputs != CAPTURED and "runs compared" not in t.inputs for t in same)
+    others = sum(t.inputs not in (CAPTURED, HELD) and "runs compared" not in t.inputs for t in same)
     more = f" and on {others} other inputs and launch shapes" if others else ""
     covered = launch_coverage([p.dispatch for p in reference.prepared])
     if covered is not None and covered.all_launches > 1:

@@ -23,6 +23,7 @@ from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.dispatch.stored_numbers import with_stored_numbers
 from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.double_precision import Oracles
+from hipscope.accordo.reference.held_runs import HELD, held_patience
 from hipscope.accordo.reference.input_coverage import VariedInput, varied_inputs
 from hipscope.accordo.reference.run import (
     OtherRun,
@@ -79,7 +80,8 @@ class Prepared:
 
     `inputs` says of each input of a dispatch that is no variant in how many of the runs it is another one. `far` gets
     the runs with element numbers beyond 32 bits when the first candidate asks for them, `enough` those with more
-    workgroups than a trial has (by its launch and its inputs).
+    workgroups than a trial has (by its launch and its inputs). `held_s` are the seconds that a run of `repeated`
+    deserves in which waves are stopped; None where the reference is not defined in such orders.
     """
 
     dispatch: CapturedDispatch
@@ -88,6 +90,7 @@ class Prepared:
     dropped: tuple[Trial, ...]
     oracles: Oracles
     inputs: tuple[VariedInput, ...] = ()
+    held_s: float | None = None
     far: list[tuple[tuple[SparseLaunch, Replay], ...]] = field(default_factory=list)
     enough: dict[tuple[Path, Path | None], ReferenceRun | None] = field(default_factory=dict)
 
@@ -222,17 +225,20 @@ def _prepare(
     if part is not captured and not dispatch.variant and not any(_in_full(one, captured) for one in seen):
         more = permuted_in_full(captured, settings, work / "full")
         planned, seen = [*planned, *more], seen + trials.run(more, work / "full")
+    held = held_patience(part, settings, signature, work, cancel)
+    undefined = (Reason(HELD, held),) if isinstance(held, str) else ()
     return Prepared(
         dispatch,
         (captured, *few[1:], *(run for run in seen if isinstance(run, ReferenceRun))),
         part,
         tuple(
             Trial(dispatch=dispatch.id, inputs=one.label, outcome="dropped", detail=one.text)
-            for one in seen
+            for one in (*seen, *undefined)
             if isinstance(one, Reason)
         ),
         Oracles(settings, captured, TOLD, work),
         () if dispatch.variant else varied_inputs(part, zip(planned, seen, strict=True), signature),
+        held if isinstance(held, float) else None,
     )
 
 

@@ -81,6 +81,7 @@ class _Dispatch(_Record):
     repeated: _Run
     dropped: tuple[Trial, ...]
     inputs: tuple[tuple[str, int, str], ...] = ()
+    held_s: float | None = None
 
 
 class _Kept(_Record):
@@ -94,6 +95,7 @@ def _described(prepared: Prepared, root: Path) -> _Dispatch:
         repeated=_run(prepared.repeated, root),
         dropped=prepared.dropped,
         inputs=tuple((i.name, i.trials, i.why) for i in prepared.inputs),
+        held_s=prepared.held_s,
     )
 
 
@@ -123,7 +125,8 @@ def _prepared(kept: _Dispatch, root: Path, settings: ReferenceSettings, signatur
     repeated = runs[0] if kept.repeated == kept.runs[0] else _taken_up(kept.repeated, root, None, types)
     work = settings.work / f"dispatch_{dispatch.id}"
     inputs = tuple(VariedInput(*one) for one in kept.inputs)
-    return Prepared(dispatch, runs, repeated, kept.dropped, Oracles(settings, runs[0], TOLD, work), inputs)
+    oracles = Oracles(settings, runs[0], TOLD, work)
+    return Prepared(dispatch, runs, repeated, kept.dropped, oracles, inputs, kept.held_s)
 
 
 def _taken_up(kept: _Run, root: Path, dispatch: CapturedDispatch | None, types: Pointees) -> ReferenceRun:

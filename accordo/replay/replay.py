@@ -30,6 +30,7 @@ from hipscope.analysis.system.process import Completed, Limits, ProcessStreams, 
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
 
+Hold = Literal["before", "after"]  # what waves are stopped at
 Status = Literal["ok", "fault", "timeout", "unsupported", "launch_error"]
 _STATUSES: tuple[Status, ...] = ("ok", "fault", "timeout", "unsupported", "launch_error")
 _SPARE_SECONDS = 10.0
@@ -62,6 +63,35 @@ class ReplayTool:
 
 
 @dataclass(frozen=True)
+class HeldOrder:
+    """Waves stop before or after what reaches other workgroups (atomics, accesses and fences of the device's scope)
+    until the others have got as far as they can.
+
+    `only`: at the first (0), second ... such instruction that the launch comes to. `by_chance`, if not 0, seeds an
+    order in which they stop there or not, and any of them goes on next; else it is the last one.
+    """
+
+    hold: Hold
+    only: int | None = None
+    by_chance: int = 0
+
+    def words(self) -> list[str]:
+        """The options of the executable."""
+        only = [] if self.only is None else ["--hold-only", str(self.only)]
+        return ["--hold", self.hold, *only]
+
+    def __str__(self) -> str:
+        where = (
+            "its atomics and fences"
+            if self.only is None
+            else f"kind {self.only + 1} of its atomics and fences"
+        )
+        if self.by_chance:
+            return f"some waves stopped {self.hold} atomics and fences, and others let go on (order {self.by_chance})"
+        return f"each wave stopped {self.hold} {where} until the others have gone on"
+
+
+@dataclass(frozen=True)
 class ReplayRequest:
     """One replay of `dispatch` with the kernel of `code_object`; results go to `out`, which is made.
 
@@ -70,7 +100,7 @@ class ReplayRequest:
     random ones, by buffer. `inputs` holds buffers that replace captured ones.
     `timed_only` leaves out of a profiled launch what is not timed, so that what it leaves in memory means nothing.
     `sanitize` names the checks to run under ("all", or names with commas); `Replay.sanitizers` has what they found.
-    `timeout_s` is shorter than the tool's where less is enough.
+    `timeout_s` is shorter than the tool's where less is enough. `held` is another order of waves, without a `seed`.
     """
 
     dispatch: CapturedDispatch
@@ -88,11 +118,13 @@ class ReplayRequest:
     timed_only: bool = False
     sanitize: str = ""
     timeout_s: float | None = None
+    held: HeldOrder | None = None
 
     def words(self, tool: ReplayTool) -> list[str]:
         """The options of the executable for this replay alone."""
         argv = ["--dispatch", str(self.dispatch.directory), "--code-object", str(self.code_object)]
-        argv += ["--kernel", self.dispatch.kernel, "--out", str(self.out), "--seed", str(self.seed)]
+        argv += ["--kernel", self.dispatch.kernel, "--out", str(self.out)]
+        argv += ["--seed", str(self.seed if self.held is None else self.held.by_chance)]
         argv += ["--max-seconds", f"{self.seconds(tool):g}"]
         if self.poison is not None:
             argv += ["--poison", str(self.poison)]
@@ -108,6 +140,7 @@ class ReplayRequest:
         argv += ["--profile"] if self.profile else []
         argv += ["--timed-only"] if self.timed_only else []
         argv += ["--sanitize", self.sanitize] if self.sanitize else []
+        argv += self.held.words() if self.held is not None else []
         return argv
 
     def seconds(self, tool: ReplayTool) -> float:

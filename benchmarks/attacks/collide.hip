@@ -1,9 +1,9 @@
-// A lattice Boltzmann step of five directions: collide, then go on to the neighbour; walls send back.
+// A lattice Boltzmann step of five directions: collide, then go on to the neighbour; walls send back and are empty.
 #include "attack.hpp"
 // kernel begin
 __global__ void collide(const float* from, float* to, const unsigned char* wall, int w, int h, float omega) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x >= w || y >= h) return;
+  if (x >= w || y >= h || wall[y * w + x]) return;
   const int cells = w * h, here = y * w + x;
   const int next[5] = {here, y * w + (x + 1) % w, (y + 1) % h * w + x, y * w + (x + w - 1) % w, (y + h - 1) % h * w + x};
   float f[5], rho = 0.0f;

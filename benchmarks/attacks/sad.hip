@@ -15,7 +15,7 @@ __global__ void sad(const unsigned char* now, const unsigned char* before, int2*
       for (int y = 0; y < block; ++y)
         for (int x = 0; x < block; ++x) {
           const int a = now[(by * block + y) * w + bx * block + x], b = before[(y0 + y) * w + x0 + x];
-          sum += a > b ? a - b : b - a;
+          sum += (a - b) * (a - b);
         }
       if (sum < least) {
         least = sum;

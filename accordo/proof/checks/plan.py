@@ -15,14 +15,15 @@ from hipscope.accordo.compare.buffers import Errors
 from hipscope.accordo.dispatch import element_types
 from hipscope.accordo.dispatch.access_map import ATOMIC
 from hipscope.accordo.dispatch.captured import CapturedDispatch
-from hipscope.accordo.dispatch.code_properties import largest_workgroup
+from hipscope.accordo.dispatch.code_properties import largest_workgroup, meeting_places
 from hipscope.accordo.model.verdict import Trial
 from hipscope.accordo.reference.beyond_coverage import never_beyond
+from hipscope.accordo.reference.held_runs import held_orders
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun
 from hipscope.accordo.reference.trials import Planned, Reason, Trials, plan_beyond, plan_crossed, plan_named
 from hipscope.accordo.replay.poison import POISONS, Poison, fill
-from hipscope.accordo.replay.replay import ReplayRequest, patience
+from hipscope.accordo.replay.replay import HeldOrder, ReplayRequest, patience
 from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.code_limits import CodeLimit, halved_away, own_limits
 from hipscope.accordo.trials.crossed_arguments import other_conditions
@@ -122,7 +123,7 @@ def _with_own(
 class Turn:
     """One run of the candidate on what the reference ran on: the order of the waves and the poison.
 
-    `checked`: under the sanitizers. `traced`: with a record of what it accesses.
+    `checked`: under the sanitizers. `traced`: with a record of what it accesses. `held`: waves are stopped.
     """
 
     run: ReferenceRun
@@ -130,6 +131,7 @@ class Turn:
     poison: Poison
     checked: bool
     traced: bool
+    held: HeldOrder | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ class Plan:
     prepared: Prepared
     captured: tuple[tuple[Turn, ReplayRequest], ...]
     others: tuple[tuple[Turn, ReplayRequest], ...]
+    held: tuple[tuple[Turn, ReplayRequest], ...]
     repeats: tuple[ReplayRequest, ...]
 
 
@@ -175,11 +178,26 @@ def plan_runs(proof: Proof, prepared: Prepared, number: int) -> Plan:
         prepared,
         turns(captured, "captured"),
         turns(others, "other"),
+        _held(proof, prepared, number),
         tuple(
             _request(proof, repeated, seed, POISONS[-1 - n % len(POISONS)], f"repeat_{number}_{n}")
             for n, seed in enumerate(again)
         ),
     )
+
+
+def _held(proof: Proof, prepared: Prepared, number: int) -> tuple[tuple[Turn, ReplayRequest], ...]:
+    """The runs in which waves are stopped: of code that reaches other workgroups."""
+    run, seconds = prepared.repeated, prepared.held_s
+    if seconds is None or not allowed(proof, run):
+        return ()
+    places = meeting_places(proof.candidate, proof.reference.settings.objdump, run.dispatch.kernel)
+    found = []
+    for n, order in enumerate(held_orders(places)):
+        turn = Turn(run, 1, POISONS[n % len(POISONS)], checked=False, traced=False, held=order)
+        request = _request(proof, run, _NATURAL, turn.poison, f"held_{number}_{n}")
+        found.append((turn, replace(request, held=order, timeout_s=seconds)))
+    return tuple(found)
 
 
 def allowed(proof: Proof, run: ReferenceRun) -> bool:
@@ -203,6 +221,7 @@ def in_order(plans: Sequence[Plan]) -> list[ReplayRequest]:
     return [
         *(request for plan in plans for _, request in plan.captured),
         *(request for plan in plans for _, request in plan.others),
+        *(request for plan in plans for _, request in plan.held),
         *(request for plan in plans for request in plan.repeats),
     ]
 

@@ -32,6 +32,7 @@ from hipscope.accordo.proof.checks.precision import (
 from hipscope.accordo.proof.checks.printed import other_words
 from hipscope.accordo.proof.checks.rejection import Rejection, fault, label, trial
 from hipscope.accordo.proof.checks.repeats import digests
+from hipscope.accordo.reference.held_runs import HELD
 from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, compare_variable, piece_tolerance
 from hipscope.accordo.replay.background import BackgroundReplays
@@ -48,23 +49,30 @@ def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundR
     for plan in plans:
         prepared = plan.prepared
         proof.run.say(f"candidate on dispatch {prepared.dispatch.id}")
-        for turn, request in (*plan.captured, *plan.others):
+        for turn, request in (*plan.captured, *plan.others, *plan.held):
             result = _result(proof, request, replays)
             found, failure = _judge(proof, prepared, turn, result)
             if found and failure is None and _right_with_enough(proof, prepared, turn, result):
                 found = ()
             if found:
-                again = turn.run is prepared.runs[0] and turn.order > 0
+                again = turn.held is not None or (turn.run is prepared.runs[0] and turn.order > 0)
                 again = again and found[0].kind in ("wrong_value", "stray_write")
-                return Rejection(turn.run, (_depends(found[0]), *found[1:]) if again else found, failure)
-            if turn.run is not prepared.runs[0] or turn is plan.captured[-1][0]:
+                return Rejection(_named(turn), (_depends(found[0]), *found[1:]) if again else found, failure)
+            if turn.held is None and (turn.run is not prepared.runs[0] or turn is plan.captured[-1][0]):
                 proof.trials.append(trial(turn.run, "same"))
+        if plan.held:
+            proof.trials.append(trial(replace(plan.held[0][0].run, label=HELD), "same"))
         proof.trials += prepared.dropped
         why = (
             "the candidate's launch bounds do not allow it" if proof.relaunch is as_it_is else NO_SUCH_LAUNCH
         )
         proof.trials += [trial(run, "dropped", why) for run in prepared.runs if not allowed(proof, run)]
     return None
+
+
+def _named(turn: Turn) -> ReferenceRun:
+    """The run under the name of what is tried in it."""
+    return turn.run if turn.held is None else replace(turn.run, label=str(turn.held))
 
 
 def _right_with_enough(proof: Proof, prepared: Prepared, turn: Turn, result: Replay) -> bool:

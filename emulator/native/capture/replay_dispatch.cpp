@@ -89,7 +89,7 @@ public:
             }
         }
         fill_memory();
-        DispatchResult result = sanitizer_ ? check(launch) : engine_->run(launch, o_.profile);
+        DispatchResult result = sanitizer_ ? check(launch) : o_.held.hold != Hold::none ? engine_->held(launch, o_.held) : engine_->run(launch, o_.profile);
         if (o_.profile) write_profile(launch, result);
         if (result.fault) return fault(*result.fault);
         write_buffers();

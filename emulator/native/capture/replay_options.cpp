@@ -38,6 +38,12 @@ std::pair<std::size_t, std::string> filling(std::string_view option, const std::
     return {static_cast<std::size_t>(number(option, text.substr(0, equals))), bytes};
 }
 
+Hold place(std::string_view option, const std::string& text) {
+    if (text == "before") return Hold::before;
+    if (text == "after") return Hold::after;
+    throw std::runtime_error(std::string(option) + ": '" + text + "' is neither before nor after");
+}
+
 }  // namespace
 
 ReplayOptions ReplayOptions::parse(int argc, char** argv) {
@@ -71,15 +77,19 @@ ReplayOptions ReplayOptions::parse(int argc, char** argv) {
         else if (option == "--workgroup") o.workgroup = triple(option, value);
         else if (option == "--dynamic-lds") o.dynamic_lds = static_cast<std::uint32_t>(number(option, value));
         else if (option == "--threads") o.threads = static_cast<int>(number(option, value));
+        else if (option == "--hold") o.held.hold = place(option, value);
+        else if (option == "--hold-only") o.held.only = static_cast<std::uint32_t>(number(option, value));
         else if (option == "--max-seconds") o.max_seconds = number(option, value);
         else throw std::runtime_error("unknown option " + std::string(option));
     }
     if (o.dispatch.empty() || o.out.empty())
         throw std::runtime_error("usage: hipscope-replay --dispatch DIR --code-object FILE --out DIR [--kernel NAME] "
-                                 "[--profile [--timed-only] --device-config FILE] [--trace-access [--number-kinds]] [--runs] [--seed N] [--poison N [--poison-inverted] --poison-mask DIR [--poison-fill BUFFER=HEX]...] "
+                                 "[--profile [--timed-only] --device-config FILE] [--trace-access [--number-kinds]] [--runs] [--seed N] [--hold before|after [--hold-only PLACE]] [--poison N [--poison-inverted] --poison-mask DIR [--poison-fill BUFFER=HEX]...] "
                                  "[--sanitize all|CHECK,...] [--inputs DIR] [--objdump FILE] [--cache DIR] [--threads N] [--max-seconds S]");
     if (o.profile && o.device_config.empty()) throw std::runtime_error("--profile needs --device-config");
     if (o.profile && !o.sanitize.empty()) throw std::runtime_error("--profile and --sanitize exclude each other");
+    if (o.held.hold != Hold::none && (o.profile || o.trace_access || !o.sanitize.empty())) throw std::runtime_error("--hold goes with none of --profile, --trace-access and --sanitize");
+    o.held.seed = o.seed;
     return o;
 }
 

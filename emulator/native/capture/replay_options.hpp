@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/held.hpp"
+
 namespace hipscope {
 
 struct ReplayOptions {
@@ -20,6 +22,7 @@ struct ReplayOptions {
     bool trace_access = false, number_kinds = false, profile = false;
     bool timed_only = false;  // what the launch leaves in memory does not matter
     bool runs = false;  // write what changed and where accesses were, instead of whole buffers and maps
+    HeldOrder held;  // where waves stop until the others have gone on; its seed is `seed`
     double max_seconds = 0;  // 0: no limit
     int threads = 1;
 

@@ -28,6 +28,8 @@ namespace {
 
 constexpr std::size_t kActiveGroups = 64;  // preempted workgroups a thread keeps before it returns to the oldest
 constexpr std::uint64_t kTimedSlice = 200'000;
+constexpr std::uint32_t kHeldSlice = 1024, kHeldRounds = 16;  // of turns with waves that are held: others wait for them
+constexpr std::size_t kHeldBytes = 256U << 20U;  // of workgroups that have begun then, at which no more begin
 constexpr std::uint64_t kInlineWaves = 16;  // smaller dispatches are not worth waking threads for
 
 double cpu_ms() {
@@ -217,6 +219,20 @@ public:
         return result;
     }
 
+    DispatchResult held(const HeldOrder& order) {
+        open_host(1);
+        schedule_.wave_slice = kHeldSlice;
+        schedule_.group_rounds = kHeldRounds;
+        Worker<HoldingObserver> worker(*this, HoldingObserver(launch_.launch.object->code->program, order), 0);
+        while (worker.held_turn()) {}
+        worker.look_at_rest();
+        judge_late();
+        if (launch_.services != nullptr) launch_.services->flush();
+        DispatchResult result;
+        note_end(result);
+        return result;
+    }
+
 private:
     /// Of all workgroups. Of a launch that was stopped they are extrapolated, where what ran is like the rest.
     void take_counts(DispatchResult& result) {
@@ -277,10 +293,46 @@ private:
         }
         Observer& observer() { return observer_; }
 
+        /// The same with waves that are held. All workgroups begin first; those that could go on have a turn each before one
+        /// that is held goes on.
+        bool held_turn() {
+            if (run_.stop_.load(std::memory_order_relaxed)) return false;
+            if (run_.late()) {
+                const Workgroup* group = active_.empty() ? held_.empty() ? nullptr : held_.back().get() : active_.front().get();
+                run_.stop_late(group == nullptr ? 0 : group->number, group == nullptr ? run_.launch_.entry : group->waves[0].pc);
+                return false;
+            }
+            if (held_bytes_ < kHeldBytes)
+                if (const auto number = run_.groups_.next_functional()) {
+                    auto group = idle_group();
+                    group->start(run_.launch_, *number);
+                    observer_.started(*group);
+                    held_bytes_ += group->bytes();
+                    advance(std::move(group));
+                    return true;
+                }
+            if (held_.empty() || turns_ < active_.size()) {
+                if (active_.empty()) return false;
+                auto oldest = std::move(active_.front());
+                active_.pop_front();
+                ++turns_;
+                advance(std::move(oldest));
+                return true;
+            }
+            turns_ = 0;
+            const auto at = held_.begin() + static_cast<std::ptrdiff_t>(observer_.next_of(held_.size()));
+            auto next = std::move(*at);
+            held_.erase(at);
+            observer_.release(*next);
+            advance(std::move(next));
+            return true;
+        }
+
         /// At the deadline: how far the workgroups of this thread have come.
         void look_at_rest() {
             if (!run_.is_late_) return;
             for (const auto& group : active_) run_.note_rest({group->executed / group->waves.size(), goes_round(*group)});
+            for (const auto& group : held_) run_.note_rest({group->executed / group->waves.size(), false});
         }
 
     private:
@@ -299,9 +351,21 @@ private:
             switch (run_group(*group, run_.schedule_, observer_, host_, faulted)) {
                 case GroupEnd::done:
                     run_.groups_.end_one(group->number, group->executed);
+                    if constexpr (requires { observer_.ended(*group); }) {
+                        observer_.ended(*group);
+                        held_bytes_ -= group->bytes();
+                        turns_ = 0;  // who waits for it may go on
+                    }
                     idle_.push_back(std::move(group));
                     return;
-                case GroupEnd::preempted: active_.push_back(std::move(group)); return;
+                case GroupEnd::preempted:
+                    if constexpr (requires { observer_.stuck(*group); })
+                        if (observer_.stuck(*group)) {
+                            held_.push_back(std::move(group));
+                            return;
+                        }
+                    active_.push_back(std::move(group));
+                    return;
                 case GroupEnd::fault: run_.report(group->number, group->waves[faulted].fault, group->waves[faulted].pc); return;
             }
         }
@@ -312,6 +376,9 @@ private:
         std::uint64_t kernarg_ = 0;  // of this thread's own
         std::deque<std::unique_ptr<Workgroup>> active_;
         std::vector<std::unique_ptr<Workgroup>> idle_;
+        std::vector<std::unique_ptr<Workgroup>> held_;  // of which no wave goes on by itself; the last one at the end
+        std::size_t held_bytes_ = 0;                    // of workgroups that have begun
+        std::size_t turns_ = 0;                         // of active workgroups since one that was held went on
     };
 
     void plain(int thread) {
@@ -606,6 +673,10 @@ const std::vector<InstructionInfo>& Engine::infos(const std::shared_ptr<Disassem
 
 DispatchResult Engine::check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe) {
     return Run(*this, launch, std::nullopt).alone(sanitize::SanitizeObserver(sanitizer, observe));
+}
+
+DispatchResult Engine::held(const PreparedLaunch& launch, const HeldOrder& order) {
+    return Run(*this, launch, std::nullopt).held(order);
 }
 
 /// The L2 that the model holds is that of one XCD. Memory that the host shares is written without notice.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/counts.hpp"
+#include "engine/held.hpp"
 #include "engine/launch.hpp"
 #include "engine/pool.hpp"
 #include "timing/constants.hpp"
@@ -75,6 +76,9 @@ public:
     DispatchResult trace(const PreparedLaunch& launch, sanitize::NumberKinds& kinds, const std::function<void(const MemoryAccess&)>& observe);
     /// Run on one thread under the sanitizers; `observe`, if there is one, gets every memory access as in `trace`.
     DispatchResult check(const PreparedLaunch& launch, sanitize::Sanitizer& sanitizer, const std::function<void(const MemoryAccess&)>& observe = {});
+    /// Run on one thread; waves stop at what reaches other workgroups until all others have got as far as they can, and the
+    /// one that stopped last goes on first.
+    DispatchResult held(const PreparedLaunch& launch, const HeldOrder& order);
     /// A copy or fill went over device memory: it is in the memory-side cache now, and no L2 has what was `written`.
     void touched(std::uint64_t address, std::uint64_t bytes, bool written);
     /// What a launch that begins now finds in the L2 of the XCD that was timed last. None where nothing is known of it: the

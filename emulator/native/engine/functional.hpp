@@ -212,6 +212,8 @@ GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observe
             for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[next_random() % i]);
         for (const std::size_t i : std::span(order, count)) {
             if (group.state[i] != WaveState::ready) continue;
+            if constexpr (requires { observer.held(group, i); })
+                if (observer.held(group, i)) continue;
             const std::uint32_t slice = schedule.seed == 0 ? schedule.wave_slice : 1 + next_random() % 64;
             const std::uint64_t before = group.executed;
             const Step left = run_wave(group.waves[i], slice, observer, group.executed);
@@ -225,6 +227,8 @@ GroupEnd run_group(Workgroup& group, const Schedule& schedule, Observer& observe
         if constexpr (requires { observer.barrier_released(group); })
             if (group.barrier_complete()) observer.barrier_released(group);
         group.release_barrier();
+        if constexpr (requires { observer.stuck(group); })
+            if (observer.stuck(group)) return GroupEnd::preempted;
         if (group.executed > schedule.max_instructions) {
             faulted = order[0];
             for (const std::size_t i : std::span(order, count))

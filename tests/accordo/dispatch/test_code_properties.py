@@ -12,6 +12,7 @@ from hipscope.accordo.dispatch.code_properties import (
     asked_dimensions,
     could_leave_floats,
     largest_workgroup,
+    meeting_places,
     own_state,
     reads_a_clock,
 )
@@ -32,6 +33,9 @@ __global__ void sums(char* p) { unsafeAtomicAdd((float*)p, 1.0f); }
 __global__ void halves(const _Float16* in, char* p) { ((_Float16*)p)[threadIdx.x] = in[0] * in[1]; }
 __device__ __attribute__((noinline)) void there(float* p) { p[threadIdx.x] *= 1.5f; }
 __global__ void calls(char* p) { there((float*)p); }
+__global__ void ticket(unsigned* p, int* q) { q[blockIdx.x] = atomicAdd(p, 1u); }
+__global__ void counts(unsigned* p, int* q) { atomicAdd(p + q[blockIdx.x], 1u); }
+__global__ void flags(volatile int* p, int* q) { q[blockIdx.x] = p[0]; }
 int main() {}
 """
 TEXT = """#include <hip/hip_runtime.h>
@@ -114,6 +118,21 @@ def test_only_instructions_on_floats_and_wide_stores_can_leave_floats(
     stores: Path, toolchain: Toolchain, kernel: str, *, floats: bool
 ) -> None:
     assert could_leave_floats(stores, toolchain.bin / "llvm-objdump", kernel) is floats
+
+
+@pytest.mark.parametrize(
+    ("kernel", "places"),
+    [
+        ("_Z6ticketPjPi", 1),
+        ("_Z6countsPjPi", 0),  # it learns nothing of what others have done
+        ("_Z5flagsPViPi", 1),
+        ("_Z4packPKfP5Mixed", 0),
+    ],
+)
+def test_places_where_workgroups_learn_of_each_other_are_counted(
+    stores: Path, toolchain: Toolchain, kernel: str, places: int
+) -> None:
+    assert meeting_places(stores, toolchain.bin / "llvm-objdump", kernel) == places
 
 
 def test_mnemonics_are_counted_as_the_instructions_have_them(

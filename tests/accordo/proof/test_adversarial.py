@@ -36,6 +36,7 @@ ONLY: dict[Defence, tuple[str, str]] = {
     "crossed": ("bitpack", "width1_tail"),
     "structured_inputs": ("roots", "sixteen"),
     "printed": ("report", "other_words"),
+    "held_waves": ("lastsum", "ticket_first"),
 }
 
 # These stop the rewrites above as well: they are off in both runs.

@@ -111,6 +111,7 @@ ELSEWHERE: dict[Defence, str] = {
     "zero_scalars": "sgemm, beta_zero",
     "crossed": "bitpack, width1_tail",
     "structured_inputs": "roots, sixteen",
+    "held_waves": "lastsum, ticket_first",
     "printed": "report, other_words",
     # The same, tests/formulas/judge/test_defences.py.
     "oracle": "test_less_precision_than_the_reference_is_seen_against_double",
