@@ -12,8 +12,7 @@ import { startEditor } from "./editor.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const VSIX = join(ROOT, "vscode-extension/hipscope.vsix");
-const HIPSCOPE =
-  process.env.HIPSCOPE_TEST_SERVER ?? join(ROOT, ".venv/bin/hipscope");
+const HIPSCOPE = process.env.HIPSCOPE_TEST_SERVER ?? join(ROOT, ".venv/bin/hipscope");
 const BY_PATH = { "hipscope.serverPath": HIPSCOPE };
 const BY_INTERPRETER = process.env.HIPSCOPE_TEST_SERVER
   ? BY_PATH
@@ -27,15 +26,11 @@ const JOB_TIMEOUT = 180_000;
 const EXAMPLE = "lds_column_read.hip";
 const SOURCE = readFileSync(join(ROOT, "examples", EXAMPLE), "utf8");
 const MARKED_LINE =
-  SOURCE.split("\n").findIndex((line) =>
-    line.includes("hipscope: expect bankConflict"),
-  ) + 1;
-const KERNEL_LINE =
-  SOURCE.split("\n").findIndex((line) => line.includes("__global__")) + 1;
+  SOURCE.split("\n").findIndex((line) => line.includes("hipscope: expect bankConflict")) + 1;
+const KERNEL_LINE = SOURCE.split("\n").findIndex((line) => line.includes("__global__")) + 1;
 const HANGS = readFileSync(join(import.meta.dirname, "hangs.hip"), "utf8");
 // A file of the user's whose name is that of a Python module which the server needs.
-const SHADOW =
-  "raise SystemExit('the json.py of the workspace was imported')\n";
+const SHADOW = "raise SystemExit('the json.py of the workspace was imported')\n";
 const DECLARATION = "__shared__ float tile[kTile][kTile];";
 
 /** Findings and errors; hot lines without a finding are hints, which are dotted. */
@@ -80,10 +75,7 @@ async function mainJob() {
       "the installed extension starts the server when a HIP file is open",
       async () => {
         await ready(page);
-        await page
-          .locator(".view-line", { hasText: "__global__" })
-          .first()
-          .waitFor();
+        await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
         await command(page, "View: Toggle Primary Side Bar Visibility"); // room for the code
       },
     ],
@@ -98,18 +90,12 @@ async function mainJob() {
     ],
     [
       "the status bar has the program's time, its top kernel, what binds it, and the number of findings",
-      () =>
-        status
-          .filter({ hasText: /^\s*[\d.]+ us · \w+ · .* bound · 1 finding\s*$/ })
-          .waitFor(),
+      () => status.filter({ hasText: /^\s*[\d.]+ us · \w+ · .* bound · 1 finding\s*$/ }).waitFor(),
     ],
     [
       "the marked line is tinted by its share of the time",
       async () => {
-        await untilEqual(
-          async () => (await tintedLines(page)).includes(MARKED_LINE),
-          true,
-        );
+        await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
       },
     ],
     [
@@ -131,16 +117,9 @@ async function mainJob() {
         for (const [name, theme] of Object.entries(themes)) {
           await chooseTheme(page, theme);
           await page
-            .locator(
-              name === "light"
-                ? ".monaco-workbench.vs"
-                : ".monaco-workbench.hc-black",
-            )
+            .locator(name === "light" ? ".monaco-workbench.vs" : ".monaco-workbench.hc-black")
             .waitFor();
-          await untilEqual(
-            async () => (await tintedLines(page)).includes(MARKED_LINE),
-            true,
-          );
+          await untilEqual(async () => (await tintedLines(page)).includes(MARKED_LINE), true);
           await page.screenshot({ path: join(PICTURES, `editor-${name}.png`) });
         }
         await chooseTheme(page, "Dark Modern");
@@ -162,16 +141,10 @@ async function mainJob() {
         await tab.waitFor();
         await preview(page).getByText("What helps").first().waitFor();
         const roofline = preview(page).locator("img").first();
-        await untilEqual(
-          () => roofline.evaluate((image) => image.naturalWidth > 0),
-          true,
-        );
+        await untilEqual(() => roofline.evaluate((image) => image.naturalWidth > 0), true);
         await page.screenshot({ path: join(PICTURES, "explained.png") });
         await page.keyboard.press("Control+1");
-        await page
-          .locator(".editor-group-container.active .monaco-editor.focused")
-          .first()
-          .waitFor();
+        await page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor();
         await chord(page, "i");
         await page
           .locator(".editor-group-container.active .tab.active", {
@@ -188,9 +161,7 @@ async function mainJob() {
       async () => {
         await chooseAction(page, /Optimize kernel/i);
         await broughtByJob(page, page.locator(".monaco-diff-editor").first());
-        await page
-          .locator(".notification-toast", { hasText: /x as fast \(modelled\)/ })
-          .waitFor();
+        await page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).waitFor();
         await page.screenshot({ path: join(PICTURES, "proposal.png") });
       },
     ],
@@ -209,34 +180,19 @@ async function mainJob() {
       "Reject leaves the text as it was",
       async () => {
         await command(page, "hipscope: Reject the Rewrite");
-        await page
-          .locator(".monaco-diff-editor")
-          .first()
-          .waitFor({ state: "hidden" });
-        await page
-          .locator(".view-line", { hasText: DECLARATION })
-          .first()
-          .waitFor();
-        assert.equal(
-          await readFile(join(editor.workspace, EXAMPLE), "utf8"),
-          SOURCE,
-        );
+        await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
+        await page.locator(".view-line", { hasText: DECLARATION }).first().waitFor();
+        assert.equal(await readFile(join(editor.workspace, EXAMPLE), "utf8"), SOURCE);
       },
     ],
     [
       "Accept puts the verified edit into the buffer",
       async () => {
-        await until(
-          async () => (timeBefore = await currentTime()) !== null,
-          "the time of the kernel",
-        );
+        await until(async () => (timeBefore = await currentTime()) !== null, "the time of the kernel");
         await chooseAction(page, /Optimize kernel/i);
         await broughtByJob(page, page.locator(".monaco-diff-editor").first());
         await command(page, "hipscope: Accept the Rewrite");
-        await page
-          .locator(".monaco-diff-editor")
-          .first()
-          .waitFor({ state: "hidden" });
+        await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
         const declaration = page.locator(".view-line", {
           hasText: "__shared__ float tile",
         });
@@ -252,10 +208,7 @@ async function mainJob() {
       "what was known about the old text is shown as stale, not as current",
       async () => {
         // Stale at first; on a free machine the rewrite's own profile may be there before anybody looks.
-        await until(
-          async () => (await currentTime()) !== timeBefore,
-          "the old time to be no longer current",
-        );
+        await until(async () => (await currentTime()) !== timeBefore, "the old time to be no longer current");
         await untilEqual(() => linesOf(page, SQUIGGLE), []);
         await status.filter({ hasNotText: /finding/ }).waitFor();
       },
@@ -276,17 +229,13 @@ async function mainJob() {
       async () => {
         await page.keyboard.press("Control+s");
         await until(
-          async () =>
-            (await readFile(join(editor.workspace, EXAMPLE), "utf8")) !==
-            SOURCE,
+          async () => (await readFile(join(editor.workspace, EXAMPLE), "utf8")) !== SOURCE,
           "the file to be saved",
         );
         await page
           .locator(".codelens-decoration", { hasText: /stale/ })
           .waitFor({ state: "hidden", timeout: JOB_TIMEOUT });
-        await page
-          .locator(".codelens-decoration", { hasText: /modelled/ })
-          .waitFor();
+        await page.locator(".codelens-decoration", { hasText: /modelled/ }).waitFor();
         await untilEqual(() => linesOf(page, SQUIGGLE), []);
         await page.screenshot({ path: join(PICTURES, "optimized.png") });
       },
@@ -297,9 +246,7 @@ async function mainJob() {
         const [server] = await serversIn(editor.workspace);
         process.kill(server, "SIGKILL");
         await untilEqual(
-          async () =>
-            (await serversIn(editor.workspace)).filter((pid) => pid !== server)
-              .length,
+          async () => (await serversIn(editor.workspace)).filter((pid) => pid !== server).length,
           1,
         );
         await hoverMarkedLine(page);
@@ -339,10 +286,7 @@ async function review() {
         await goToLine(page, MARKED_LINE);
         await command(page, "hipscope: Profile This Program");
         await broughtByJob(page, page.locator(SQUIGGLE).first());
-        await until(
-          async () => (timeBefore = await currentTime()) !== null,
-          "the time of the kernel",
-        );
+        await until(async () => (timeBefore = await currentTime()) !== null, "the time of the kernel");
       },
     ],
     [
@@ -350,9 +294,7 @@ async function review() {
       async () => {
         await goToLine(page, 1);
         await command(page, "Focus on GPU Kernels View");
-        const rows = page
-          .locator(".pane", { hasText: "GPU Kernels" })
-          .locator(".monaco-list-row");
+        const rows = page.locator(".pane", { hasText: "GPU Kernels" }).locator(".monaco-list-row");
         await rows.filter({ hasText: /bound/ }).first().click();
         await untilEqual(() => cursorLine(page), KERNEL_LINE);
         await rows.filter({ hasText: "bankConflict" }).first().click();
@@ -371,9 +313,7 @@ async function review() {
     [
       "Next Candidate shows another rewrite in its place, or says that there is none and shows the same again",
       async () => {
-        const toast = page
-          .locator(".notification-toast", { hasText: /x as fast \(modelled\)/ })
-          .last();
+        const toast = page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).last();
         const first = plain(await toast.innerText());
         await command(page, "hipscope: Show the Next Candidate");
         const none = page.locator(".notification-toast", {
@@ -389,15 +329,10 @@ async function review() {
       "Accept shows the new numbers, and a save keeps them",
       async () => {
         await command(page, "hipscope: Accept the Rewrite");
-        await page
-          .locator(".monaco-diff-editor")
-          .first()
-          .waitFor({ state: "hidden" });
+        await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
         await page.keyboard.press("Control+s");
         await until(
-          async () =>
-            (timeAfter = await currentTime()) !== null &&
-            timeAfter !== timeBefore,
+          async () => (timeAfter = await currentTime()) !== null && timeAfter !== timeBefore,
           "the new time of the kernel",
           JOB_TIMEOUT,
         );
@@ -438,10 +373,7 @@ async function openCapture() {
   const folder = join(ROOT, "tests/data/captures/h200_ncu");
   const file = (name) => readFileSync(join(folder, name), "utf8");
   const source = file("transpose.cu");
-  const read =
-    source
-      .split("\n")
-      .findIndex((text) => text.includes("= tile[threadIdx.x]")) + 1;
+  const read = source.split("\n").findIndex((text) => text.includes("= tile[threadIdx.x]")) + 1;
   const editor = await startEditor({
     vsix: VSIX,
     files: {
@@ -466,10 +398,7 @@ async function openCapture() {
           .first()
           .click();
         const input = page.locator(".quick-input-widget input").first();
-        await until(
-          async () => (await input.inputValue()).startsWith("/"),
-          "the dialog of folders",
-        );
+        await until(async () => (await input.inputValue()).startsWith("/"), "the dialog of folders");
         await input.fill(`${workspace}/`);
         await page.keyboard.press("Enter");
         await broughtByJob(page, page.locator(SQUIGGLE).first());
@@ -477,11 +406,7 @@ async function openCapture() {
         await until(
           async () =>
             /measured 158 us/.test(
-              plain(
-                (
-                  await page.locator(".codelens-decoration").allInnerTexts()
-                ).join(),
-              ),
+              plain((await page.locator(".codelens-decoration").allInnerTexts()).join()),
             ),
           "the measured time over the kernel",
         );
@@ -491,11 +416,7 @@ async function openCapture() {
       "its hover says what the lanes do and that the time was measured",
       async () => {
         await command(page, "View: Toggle Primary Side Bar Visibility"); // room for the code
-        const hover = plain(
-          await (
-            await hoverMarkedLine(page, "= tile[threadIdx.x]", "tile")
-          ).innerText(),
-        );
+        const hover = plain(await (await hoverMarkedLine(page, "= tile[threadIdx.x]", "tile")).innerText());
         assert.match(hover, /by column/);
         assert.match(hover, /measured/);
         await page.screenshot({ path: join(PICTURES, "capture.png") });
@@ -536,10 +457,7 @@ async function firstMinute() {
         await trust.waitFor();
         await frame();
         await click(trust);
-        await page
-          .locator(".notification-toast", { hasText: "is not installed" })
-          .first()
-          .waitFor();
+        await page.locator(".notification-toast", { hasText: "is not installed" }).first().waitFor();
         await frame();
       },
     ],
@@ -551,10 +469,7 @@ async function firstMinute() {
             hasText: /^Install$/,
           }),
         );
-        await page
-          .locator(".notification-toast", { hasText: "Installing" })
-          .first()
-          .waitFor();
+        await page.locator(".notification-toast", { hasText: "Installing" }).first().waitFor();
         await frame();
         const started = statusItem(page).filter({
           hasText: /^\s*hipscope\s*$/,
@@ -569,18 +484,13 @@ async function firstMinute() {
           .waitFor({ timeout: 5 * JOB_TIMEOUT });
         const [server] = await serversIn(editor.workspace);
         assert.match(await readlink(`/proc/${server}/exe`), /python/);
-        assert.match(
-          await readFile(`/proc/${server}/cmdline`, "utf8"),
-          /globalStorage.hipscope\.hipscope/,
-        );
+        assert.match(await readFile(`/proc/${server}/cmdline`, "utf8"), /globalStorage.hipscope\.hipscope/);
       },
     ],
     [
       "a save then shows the finding: five interactions at most, and no terminal",
       async () => {
-        await click(
-          page.locator(".view-line", { hasText: "__global__" }).first(),
-        );
+        await click(page.locator(".view-line", { hasText: "__global__" }).first());
         await page.keyboard.press("Control+s");
         interactions += 1;
         await broughtByJob(page, page.locator(SQUIGGLE).first());
@@ -606,8 +516,7 @@ function freshHome(home) {
     HOME: home,
     PATH: folders.join(":"),
     PIP_CACHE_DIR: kept,
-    ...(existsSync(settings) &&
-      !process.env.PIP_CONFIG_FILE && { PIP_CONFIG_FILE: settings }),
+    ...(existsSync(settings) && !process.env.PIP_CONFIG_FILE && { PIP_CONFIG_FILE: settings }),
   };
 }
 
@@ -623,21 +532,14 @@ async function cancelling() {
     [
       "Cancel stops a program that never ends, and leaves no process",
       async () => {
-        await page
-          .locator(".view-line", { hasText: "hipscope-hangs" })
-          .waitFor();
+        await page.locator(".view-line", { hasText: "hipscope-hangs" }).waitFor();
         await command(page, "hipscope: Profile This Program");
-        const notification = page
-          .locator(".notification-toast", { hasText: /Profil/ })
-          .first();
+        const notification = page.locator(".notification-toast", { hasText: /Profil/ }).first();
         await notification.waitFor();
         await until(() => runs("hipscope-hangs"), "the program to run");
         await notification.getByText("Cancel", { exact: true }).click();
         await notification.waitFor({ state: "hidden" });
-        await until(
-          async () => !(await runs("hipscope-hangs")),
-          "the program to be gone",
-        );
+        await until(async () => !(await runs("hipscope-hangs")), "the program to be gone");
       },
     ],
   ]);
@@ -665,10 +567,7 @@ async function programInCpp() {
     [
       "a save of it profiles the program",
       async () => {
-        await editor.page
-          .locator(".view-line", { hasText: "kernels.h" })
-          .first()
-          .click();
+        await editor.page.locator(".view-line", { hasText: "kernels.h" }).first().click();
         await editor.page.keyboard.press("Control+s");
         await broughtByJob(
           editor.page,
@@ -687,44 +586,31 @@ async function project() {
     "int main() {",
     "int rounds(const char* word);\n\nint main(int argc, char** argv) {\n  if (argc < 2 || rounds(argv[1]) < 1) return 2;",
   );
-  const line =
-    source
-      .split("\n")
-      .findIndex((text) => text.includes("hipscope: expect bankConflict")) + 1;
+  const line = source.split("\n").findIndex((text) => text.includes("hipscope: expect bankConflict")) + 1;
   const editor = await startEditor({
     vsix: VSIX,
     files: {
-      Makefile:
-        "smooth: smooth.hip host.cpp\n\thipcc -O3 -o $@ $^\n\nrun: smooth\n\t./smooth 3\n",
-      "host.cpp":
-        "#include <cstdlib>\n\nint rounds(const char* word) { return std::atoi(word); }\n",
+      Makefile: "smooth: smooth.hip host.cpp\n\thipcc -O3 -o $@ $^\n\nrun: smooth\n\t./smooth 3\n",
+      "host.cpp": "#include <cstdlib>\n\nint rounds(const char* word) { return std::atoi(word); }\n",
       "smooth.hip": source,
     },
     open: "smooth.hip",
     settings: BY_PATH,
   });
   const { page, workspace } = editor;
-  const settings = () =>
-    readFile(join(workspace, "hipscope.toml"), "utf8").catch(() => "");
+  const settings = () => readFile(join(workspace, "hipscope.toml"), "utf8").catch(() => "");
   await inOrder(editor, [
     [
       "the question comes before the first build; Use it writes hipscope.toml and profiles",
       async () => {
         await ready(page);
-        await page
-          .locator(".view-line", { hasText: "Smooths" })
-          .first()
-          .click();
+        await page.locator(".view-line", { hasText: "Smooths" }).first().click();
         await page.keyboard.press("Control+s");
-        const question = page
-          .locator(".notification-toast", { hasText: "./smooth 3" })
-          .first();
+        const question = page.locator(".notification-toast", { hasText: "./smooth 3" }).first();
         await question.waitFor();
         assert.equal(await settings(), "");
         await page.screenshot({ path: join(PICTURES, "question.png") });
-        await question
-          .locator(".monaco-button", { hasText: /^Use it$/ })
-          .click();
+        await question.locator(".monaco-button", { hasText: /^Use it$/ }).click();
         await until(async () => /make/.test(await settings()), "hipscope.toml");
         await goToLine(page, line);
         await broughtByJob(page, page.locator(SQUIGGLE).first());
@@ -747,10 +633,7 @@ async function project() {
         await box.waitFor();
         await input.fill("7");
         await page.keyboard.press("Enter");
-        await until(
-          async () => /\.\/smooth 7/.test(await settings()),
-          "the arguments in hipscope.toml",
-        );
+        await until(async () => /\.\/smooth 7/.test(await settings()), "the arguments in hipscope.toml");
       },
     ],
     [
@@ -785,10 +668,7 @@ async function plainCpp() {
     [
       "a C++ file without GPU code has no server and no status item",
       async () => {
-        await editor.page
-          .locator(".view-line", { hasText: "main" })
-          .first()
-          .waitFor();
+        await editor.page.locator(".view-line", { hasText: "main" }).first().waitFor();
         await editor.page.locator("#status\\.editor\\.mode").waitFor(); // the status bar is complete
         assert.equal(await statusItem(editor.page).count(), 0);
         assert.deepEqual(await serversIn(editor.workspace), []);
@@ -827,9 +707,7 @@ async function noServer() {
     [
       "a setting that names no program is reported, with what to do",
       async () => {
-        const message = editor.page
-          .locator(".notification-toast", { hasText: "/nowhere/hipscope" })
-          .first();
+        const message = editor.page.locator(".notification-toast", { hasText: "/nowhere/hipscope" }).first();
         await message.waitFor();
         await message.getByText("Open Settings").waitFor();
       },
@@ -845,9 +723,7 @@ async function inOrder(editor, checks) {
       try {
         await check();
         passed += 1;
-        console.log(
-          `ok    ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`,
-        );
+        console.log(`ok    ${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
       } catch (error) {
         failed += 1;
         const picture = join(PICTURES, `failure-${String(failed)}.png`);
@@ -869,19 +745,13 @@ async function said(page) {
     .getAttribute("aria-label", { timeout: 1_000 })
     .catch(() => "no status item");
   const messages = await page.locator(".notification-toast").allInnerTexts();
-  return [label, ...messages]
-    .map((text) => text.replaceAll(/\s+/g, " ").trim())
-    .join("\n  ");
+  return [label, ...messages].map((text) => text.replaceAll(/\s+/g, " ").trim()).join("\n  ");
 }
 
 /** The time of the kernel as its lens has it; null while it is stale or not shown. */
 async function kernelTime(page) {
-  const lenses = (
-    await page.locator(".codelens-decoration").allInnerTexts()
-  ).map(plain);
-  const current = lenses.find(
-    (text) => /modelled/.test(text) && !/stale/.test(text),
-  );
+  const lenses = (await page.locator(".codelens-decoration").allInnerTexts()).map(plain);
+  const current = lenses.find((text) => /modelled/.test(text) && !/stale/.test(text));
   return current?.match(/[\d.]+ [num]?s\b/)?.[0] ?? null;
 }
 
@@ -898,16 +768,13 @@ async function ready(page) {
 async function broughtByJob(page, result) {
   const failure = statusItem(page).locator(".codicon-error");
   await result.or(failure).first().waitFor({ timeout: JOB_TIMEOUT });
-  if (await failure.isVisible())
-    throw new Error(`the job failed: ${await said(page)}`);
+  if (await failure.isVisible()) throw new Error(`the job failed: ${await said(page)}`);
 }
 
 /** Runs a command by its title; a palette that opened before the command was known is opened again. */
 async function command(page, title, { stays = false } = {}) {
   const input = page.locator(".quick-input-widget input").first();
-  const row = page
-    .locator(".quick-input-list .monaco-list-row", { hasText: title })
-    .first();
+  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
   await until(async () => {
     await page.keyboard.press("F1");
     await input.fill(`>${title}`);
@@ -919,16 +786,13 @@ async function command(page, title, { stays = false } = {}) {
     return found;
   }, `the command ${title}`);
   // A command that asks goes on in the same place.
-  if (!stays)
-    await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  if (!stays) await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }
 
 /** Whether a process of that name runs on this machine. */
 async function runs(name) {
   const names = await Promise.all(
-    (await processes()).map((pid) =>
-      readFile(`/proc/${pid}/comm`, "utf8").catch(() => ""),
-    ),
+    (await processes()).map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")),
   );
   return names.some((other) => other.trim() === name);
 }
@@ -937,20 +801,15 @@ async function runs(name) {
 async function serversIn(folder) {
   const found = [];
   for (const pid of await processes()) {
-    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(
-      () => "",
-    );
+    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
     const current = await readlink(`/proc/${pid}/cwd`).catch(() => "");
-    if (current === folder && command.split("\0").includes("lsp"))
-      found.push(pid);
+    if (current === folder && command.split("\0").includes("lsp")) found.push(pid);
   }
   return found;
 }
 
 async function processes() {
-  return (await readdir("/proc"))
-    .filter((entry) => /^\d+$/.test(entry))
-    .map(Number);
+  return (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
 }
 
 /** Picks a colour theme by its name in the list. */
@@ -961,19 +820,14 @@ async function chooseTheme(page, name) {
   const input = page.locator(".quick-input-widget input").first();
   await input.waitFor();
   await input.fill(name);
-  await page
-    .locator(".quick-input-list .monaco-list-row", { hasText: name })
-    .first()
-    .waitFor();
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
   await page.keyboard.press("Enter");
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
 }
 
 /** The keys of an action of hipscope; the editor has taken the first before the second comes, or is given it again. */
 async function chord(page, key) {
-  const taken = page
-    .locator(".statusbar-item", { hasText: /second key of chord/ })
-    .first();
+  const taken = page.locator(".statusbar-item", { hasText: /second key of chord/ }).first();
   const waits = () =>
     taken.waitFor({ timeout: 5000 }).then(
       () => true,
@@ -1004,37 +858,26 @@ async function cursorLine(page) {
 
 /** The page that the editor's Markdown preview shows. */
 function preview(page) {
-  return page
-    .frameLocator("iframe.webview.ready")
-    .last()
-    .frameLocator("iframe#active-frame");
+  return page.frameLocator("iframe.webview.ready").last().frameLocator("iframe#active-frame");
 }
 
 /** Numbers, in the margin, of the lines that have an element of the editor, without repeats. */
 async function linesOf(page, selector, wanted = () => true) {
   const elements = await page.locator(selector).evaluateAll((all) =>
     all.map((element) => ({
-      middle:
-        element.getBoundingClientRect().top +
-        element.getBoundingClientRect().height / 2,
+      middle: element.getBoundingClientRect().top + element.getBoundingClientRect().height / 2,
       background: globalThis.getComputedStyle(element).backgroundColor,
     })),
   );
-  const numbers = await page
-    .locator(".margin-view-overlays .line-numbers")
-    .evaluateAll((all) =>
-      all.map((element) => {
-        const { top, bottom } = element.getBoundingClientRect();
-        return { top, bottom, line: Number(element.textContent) };
-      }),
-    );
+  const numbers = await page.locator(".margin-view-overlays .line-numbers").evaluateAll((all) =>
+    all.map((element) => {
+      const { top, bottom } = element.getBoundingClientRect();
+      return { top, bottom, line: Number(element.textContent) };
+    }),
+  );
   const lines = elements
     .filter(wanted)
-    .map(
-      ({ middle }) =>
-        numbers.find(({ top, bottom }) => top <= middle && middle < bottom)
-          ?.line,
-    );
+    .map(({ middle }) => numbers.find(({ top, bottom }) => top <= middle && middle < bottom)?.line);
   return [...new Set(lines)].sort((a, b) => a - b);
 }
 
@@ -1052,9 +895,7 @@ async function hoverMarkedLine(page, line = "sum +=", word = "sum") {
     .locator(".view-line", { hasText: line })
     .locator("span > span", { hasText: word })
     .first();
-  const hover = page
-    .locator(".monaco-hover:not(.hidden)", { has: page.locator("table") })
-    .first();
+  const hover = page.locator(".monaco-hover:not(.hidden)", { has: page.locator("table") }).first();
   await until(async () => {
     await page.mouse.move(10, 10);
     await text.hover();
@@ -1068,9 +909,7 @@ async function hoverMarkedLine(page, line = "sum +=", word = "sum") {
 
 /** Opens the light bulb's menu at the cursor and takes the entry; a menu that did not open is tried again. */
 async function chooseAction(page, title) {
-  const entry = page
-    .locator(".action-widget .monaco-list-row", { hasText: title })
-    .first();
+  const entry = page.locator(".action-widget .monaco-list-row", { hasText: title }).first();
   await goToLine(page, MARKED_LINE);
   await until(async () => {
     await page.keyboard.press("Control+.");
@@ -1107,8 +946,7 @@ async function untilEqual(ask, expected, timeout = 20_000) {
 async function until(condition, what, timeout = 60_000) {
   const end = performance.now() + timeout;
   while (!(await condition())) {
-    if (performance.now() > end)
-      throw new Error(`waited ${timeout / 1000} s for ${what}`);
+    if (performance.now() > end) throw new Error(`waited ${timeout / 1000} s for ${what}`);
     await new Promise((next) => setTimeout(next, 100));
   }
 }
