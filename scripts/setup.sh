@@ -317,6 +317,7 @@ set_up_editor() {
 
 set_up_test_packages() {
     [ -f /usr/include/rocprim/rocprim.hpp ] || install "the tests of rocPRIM" librocprim-dev
+    [ -f /usr/include/thrust/version.h ] || install "the test of Thrust" libthrust-dev
     command -v clang-format-19 >/dev/null || install "the test of the style of C++" clang-format-19
 }
 

@@ -29,7 +29,7 @@ LIBRARIES = (
     AbsentLibrary("FFTW", r"fftw3\.h|FFTW3?", "libfftw3-dev"),
     AbsentLibrary("OpenCV", r"opencv2?/.*|OpenCV", "libopencv-dev"),
     AbsentLibrary("ROCm's CMake modules", r"ROCM|ROCmCMakeBuildTools", "rocm-cmake"),
-    AbsentLibrary("rocThrust", r"(?:thrust|rocthrust)(?:/.*)?", "ROCm's rocthrust-dev"),
+    AbsentLibrary("Thrust", r"(?:thrust|rocthrust)(?:/.*)?", "libthrust-dev and librocprim-dev, or ROCm's rocthrust-dev"),
     AbsentLibrary("hipstdpar", r"HIP Standard Parallelism\w*|hipstdpar(?:/.*)?", "ROCm's hipstdpar-dev (rocThrust)"),
     AbsentLibrary("hipCUB", r"hipcub(?:/.*)?", "ROCm's hipcub-dev"),
     AbsentLibrary("rocPRIM", r"rocprim(?:/.*)?", "librocprim-dev, ROCm's rocprim-dev"),

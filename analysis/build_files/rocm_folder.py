@@ -45,7 +45,7 @@ _LIBRARIES = {
     "rocrand": "roc::rocrand",
     "rocprofiler-sdk-roctx": "rocprofiler-sdk-roctx::rocprofiler-sdk-roctx",
 }
-_HEADER_LIBRARIES = {"hipcub": "hip::hipcub"}  # over rocPRIM
+_HEADER_LIBRARIES = {"hipcub": "hip::hipcub", "rocthrust": "roc::rocthrust"}  # over rocPRIM
 _SYSTEM_HEADERS = ("usr/include", "usr/local/include")
 _SYSTEM_PACKAGES = (
     "usr/lib/*/cmake",

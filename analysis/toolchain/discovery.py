@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hipscope.analysis.build_files.rocm_folder import CompilerCalls
+from hipscope.analysis.build_files.rocm_folder import CompilerCalls, installed
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool, UsageError
 from hipscope.analysis.system.directories import check_temporary
@@ -52,7 +52,8 @@ _DEVICE_LIB_GLOBS = (
 class Toolchain:
     """One usable compiler with everything that belongs to it.
 
-    `stand_ins` are headers that are looked for behind all others: of libraries of ROCm that are not installed.
+    `stand_ins` are headers that are looked for behind all others: of libraries of ROCm that are not installed. `thrust`
+    are the flags with which a distribution's Thrust is one for HIP.
     """
 
     kind: ToolchainKind
@@ -67,6 +68,7 @@ class Toolchain:
     library_dirs: tuple[Path, ...]
     flags: tuple[str, ...]
     stand_ins: Path | None = None
+    thrust: tuple[str, ...] = ()
 
     @property
     def bin(self) -> Path:
@@ -94,7 +96,7 @@ class Toolchain:
         flags += [f"-isystem{path}" for path in self.include_dirs]
         if self.stand_ins is not None:
             flags.append(f"-idirafter{self.stand_ins}")
-        return (*flags, *self.flags)
+        return (*flags, *self.thrust, *self.flags)
 
     @property
     def compiler(self) -> tuple[str, ...]:
@@ -331,6 +333,7 @@ def _complete(
         library_dirs=(rocm / "lib",) if rocm is not None else _emulator_libraries(),
         flags=(),
         stand_ins=stand_in_headers() if rocm is None else None,
+        thrust=_thrust_flags() if rocm is None else (),
     )
 
 
@@ -340,6 +343,15 @@ def _overlay(rocm: Path | None) -> tuple[Path, ...]:
     found = {name: int(value) for name, value in re.findall(r"HIP_VERSION_(MAJOR|MINOR)\s+(\d+)", text)}
     old = bool(found) and (found.get("MAJOR", 0), found.get("MINOR", 0)) < _COMPLETE_HEADERS
     return (header_overlay(),) if old else ()
+
+
+def _thrust_flags() -> tuple[str, ...]:
+    """What makes Thrust of a distribution, which knows NVIDIA's and CPUs' systems alone, run on HIP as rocThrust does."""
+    if not installed("thrust/version.h") or installed("thrust/system/hip"):
+        return ()
+    system = stand_in_headers() / "thrust_hip"
+    values = ("THRUST_DEVICE_SYSTEM_HIP=5", "THRUST_DEVICE_SYSTEM=5", "__THRUST_DEVICE_SYSTEM_NAMESPACE=hip")
+    return (f"-idirafter{system}", *(f"-D{value}" for value in values))
 
 
 def _emulator_libraries() -> tuple[Path, ...]:

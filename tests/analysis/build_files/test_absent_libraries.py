@@ -9,11 +9,11 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
     ("complaint", "library"),
     [
         ("main.cpp:1:10: error: 'mpi.h' file not found", "MPI: install libopenmpi-dev"),
-        ("a.hip:2:10: error: 'thrust/copy.h' file not found (and 2 more)", "rocThrust: install ROCm's rocthrust-dev"),
+        ("a.hip:2:10: error: 'thrust/copy.h' file not found (and 2 more)", "install libthrust-dev and librocprim-dev, or ROCm's rocthrust-dev"),
         ("'hipcub/hipcub.hpp' file not found", "hipCUB: install ROCm's hipcub-dev"),
         ("'hipblas/hipblas.h' file not found", "hipBLAS: install ROCm's hipblas-dev"),
         ("'hipfft.h' file not found", "hipFFT: install ROCm's hipfft-dev"),
-        ('a package configuration file provided by "rocthrust" with any of', "rocThrust: install"),
+        ('a package configuration file provided by "rocthrust" with any of', "Thrust: install libthrust-dev"),
         ("Could NOT find MPI (missing: MPI_CXX_FOUND)", "MPI: install"),
         ('provided by "ROCM" (requested version 0.8)', "ROCm's CMake modules: install rocm-cmake"),
         ("/usr/bin/ld: cannot find -lrocblas: No such file", "rocBLAS: install ROCm's rocblas-dev"),

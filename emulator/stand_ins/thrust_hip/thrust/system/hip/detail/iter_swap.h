@@ -1,0 +1,3 @@
+#pragma once
+
+#include <thrust/system/hip/detail/get_value.h>

@@ -1,0 +1,2 @@
+// Nothing of its own: generic code over the other algorithms.
+#pragma once
