@@ -29,7 +29,7 @@ LIBRARIES = (
     AbsentLibrary("FFTW", r"fftw3\.h|FFTW3?", "libfftw3-dev"),
     AbsentLibrary("OpenCV", r"opencv2?/.*|OpenCV", "libopencv-dev"),
     AbsentLibrary("ROCm's CMake modules", r"ROCM|ROCmCMakeBuildTools", "rocm-cmake"),
-    AbsentLibrary("Thrust", r"(?:thrust|rocthrust)(?:/.*)?", "libthrust-dev and librocprim-dev, or ROCm's rocthrust-dev"),
+    AbsentLibrary("Thrust", r"(?:thrust|rocthrust)(?:/.*)?", "libthrust-dev, librocprim-dev (or ROCm's rocthrust-dev)"),
     AbsentLibrary("hipstdpar", r"HIP Standard Parallelism\w*|hipstdpar(?:/.*)?", "ROCm's hipstdpar-dev (rocThrust)"),
     AbsentLibrary("hipCUB", r"hipcub(?:/.*)?", "ROCm's hipcub-dev"),
     AbsentLibrary("rocPRIM", r"rocprim(?:/.*)?", "librocprim-dev, ROCm's rocprim-dev"),
@@ -50,6 +50,31 @@ LIBRARIES = (
     AbsentLibrary("NetCDF", r"netcdf(?:\.h)?|netCDF|NetCDF", "libnetcdf-dev"),
     AbsentLibrary("METIS", r"metis(?:\.h)?|METIS", "libmetis-dev"),
     AbsentLibrary("TBB", r"tbb/.*|tbb|TBB", "libtbb-dev"),
+    AbsentLibrary("libfabric", r"rdma/.*|fabric|libfabric", "libfabric-dev"),
+    AbsentLibrary("UCX", r"uc[pst]/.*|ucx", "libucx-dev"),
+    AbsentLibrary("hwloc", r"hwloc(?:\.h)?", "libhwloc-dev"),
+    AbsentLibrary("PAPI", r"papi(?:\.h)?|PAPI", "libpapi-dev"),
+    AbsentLibrary("Armadillo", r"armadillo|Armadillo", "libarmadillo-dev"),
+    AbsentLibrary("SuiteSparse", r"suitesparse/.*|SuiteSparse|cholmod(?:\.h)?|umfpack(?:\.h)?", "libsuitesparse-dev"),
+    AbsentLibrary("ScaLAPACK", r"scalapack(?:-openmpi)?|ScaLAPACK", "libscalapack-openmpi-dev"),
+    AbsentLibrary("GMP", r"gmp(?:xx)?(?:\.h)?|GMP", "libgmp-dev"),
+    AbsentLibrary("OpenSSL", r"openssl/.*|ssl|crypto|OpenSSL", "libssl-dev"),
+    AbsentLibrary("libcurl", r"curl(?:/.*)?|CURL", "libcurl4-openssl-dev"),
+    AbsentLibrary("ncurses", r"n?curses(?:\.h)?|Curses", "libncurses-dev"),
+    AbsentLibrary("libtiff", r"tiff(?:io)?(?:\.h)?|TIFF", "libtiff-dev"),
+    AbsentLibrary("CFITSIO", r"fitsio(?:\.h)?|cfitsio|CFITSIO", "libcfitsio-dev"),
+    AbsentLibrary("JsonCpp", r"json/json\.h|jsoncpp", "libjsoncpp-dev"),
+    AbsentLibrary("libxml2", r"libxml/.*|xml2|LibXml2", "libxml2-dev"),
+    AbsentLibrary("gflags", r"gflags(?:/.*)?", "libgflags-dev"),
+    AbsentLibrary("glog", r"glog(?:/.*)?", "libgoogle-glog-dev"),
+    AbsentLibrary("Protocol Buffers", r"google/protobuf/.*|protobuf|Protobuf", "libprotobuf-dev, protobuf-compiler"),
+    AbsentLibrary("VTK", r"vtk\w*\.h|VTK", "libvtk9-dev"),
+    AbsentLibrary("CGAL", r"CGAL(?:/.*)?", "libcgal-dev"),
+    AbsentLibrary("assimp", r"assimp(?:/.*)?", "libassimp-dev"),
+    AbsentLibrary("SFML", r"SFML(?:/.*)?|sfml-\w+", "libsfml-dev"),
+    AbsentLibrary("Qt", r"Q[A-Z]\w+|Qt5\w*", "qtbase5-dev"),
+    AbsentLibrary("X11", r"X11(?:/.*)?", "libx11-dev"),
+    AbsentLibrary("Vulkan", r"vulkan(?:/.*)?|Vulkan", "libvulkan-dev, glslang-tools"),
     AbsentLibrary("GLFW", r"GLFW/.*|glfw3?", "libglfw3-dev"),
     AbsentLibrary("GLEW", r"GL/glew\.h|GLEW", "libglew-dev"),
     AbsentLibrary("OpenGL and GLUT", r"GL/.*|GLUT?|glut|OpenGL", "libgl-dev, freeglut3-dev"),
@@ -101,6 +126,8 @@ def what_to_install(complaint: str) -> str | None:
             for library in LIBRARIES:
                 if re.fullmatch(library.names, match["name"]):
                     return f"that is {library.title}: install {library.packages}"
+    if _DOWNLOADS.search(complaint) and "googletest" in complaint:
+        return "it downloads googletest, and here it is configured without a network: install libgtest-dev"
     if _DOWNLOADS.search(complaint):
         return "it downloads what it needs, and here it is configured without a network: install that"
     return None

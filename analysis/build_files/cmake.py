@@ -63,6 +63,13 @@ _ON = re.compile(
     r"\boption\s*\(\s*(\w*(?:CUDA|NVCC|NVIDIA|OPENCL|SYCL|KOKKOS)\w*)\s[^)]*?\bON\s*\)", re.IGNORECASE
 )
 _TESTS_ON = re.compile(r"\boption\s*\(\s*(\w*(?:TEST|BENCH|DOC)\w*)\s[^)]*?\bON\s*\)", re.IGNORECASE)
+_PLAINLY_FOR_AMD = re.compile(r"(?:^|_)(?:HIP|ROCM|AMD|AMDGPU)$", re.IGNORECASE)
+_ABSENT = re.compile(r"Could NOT find|package configuration file|not found", re.IGNORECASE)
+# Words of CMake's sentences that are parts of options' names as well, and what no option is switched off for.
+_OF_EVERY_REASON = {"BUILD", "CXX", "ENABLE", "FILE", "FIND", "FOR", "LIBRARY", "PACKAGE", "SHARED", "SUPPORT", "USE"}
+_OF_EVERY_REASON |= {"AMD", "GPU", "HIP", "ROCM", "WITH"}
+_SWITCH = re.compile(r"^(?!CMAKE_)(\w+):BOOL=(?:(ON|TRUE|YES|1)|OFF|FALSE|NO|0)$", re.MULTILINE)
+_GOOGLETEST = Path("/usr/src/googletest")  # Debian's and Ubuntu's, where libgtest-dev is installed
 _OF_TESTS = re.compile(r"gtest|googletest|catch2|doctest|benchmark|doxygen|sphinx|boost_unit", re.IGNORECASE)
 _COMPARED = re.compile(
     r"[(\s\"{](\w+)\}?\"?\s+(?:STREQUAL|MATCHES|EQUAL)\s+\"?(\w*(?:HIP|ROCM|AMD)\w*)\"?", re.IGNORECASE
@@ -99,6 +106,9 @@ class Configured:
 
     def run(self, directory: Path) -> str:
         """The shell command that starts it from the directory."""
+        if Path(self.path).is_absolute():  # outside of CMake's build folder
+            name = os.path.relpath(self.path, directory)
+            return shlex.quote(name if "/" in name else f"./{name}")
         return f"cd build && ./{self.path}" if _runs_in_build_folder(directory) else f"build/{self.path}"
 
 
@@ -122,10 +132,12 @@ def configured_programs(
         but_for_compiler = frozenset(one for one in options if not one.startswith(_COMPILER))
         if but_for_compiler == skipped:
             continue
-        configured, reason = _configure(project, cmake, calls, options, cancel)
-        if reason is not None and _OF_TESTS.search(reason) and (off := _tests_off(project)):
-            options = (*options, *off)
-            configured, reason = _configure(project, cmake, calls, options, cancel)
+        configured, reason, switches = _configure(project, cmake, calls, options, cancel)
+        while more := _instead(project, reason, switches, any(one.for_gpus for one in configured)):
+            if {*more} <= {*options}:
+                break
+            options = (*options, *more)
+            configured, reason, switches = _configure(project, cmake, calls, options, cancel)
         found = [
             replace(one, top=top)
             for one in configured
@@ -144,11 +156,28 @@ def configured_programs(
     return tuple(best), None if best else refused or f"{CMAKE_FILE} makes no program"
 
 
-def _tests_off(project: Path) -> list[str]:
-    """Options that leave out tests, benchmarks and texts that are on by default."""
-    whole = _whole_text(project)
-    names = [*_TESTS_ON.findall(whole), *(["BUILD_TESTING"] if re.search(r"\bCTest\b", whole) else [])]
-    return [f"-D{name}=OFF" for name in dict.fromkeys(names)]
+def _instead(project: Path, reason: str | None, switches: Mapping[str, bool], for_gpus: bool) -> list[str]:
+    """Options that may do away with what stops CMake: what needs it is switched off, or the system's copy is taken.
+
+    That is tests, benchmarks and texts, then options that are called like what CMake does not find. Where nothing
+    stops it and no program is for GPUs, those that are called after AMD's. `switches` are what CMake knows of them.
+    """
+    found: list[str] = []
+    if reason is None:
+        off = [name for name, on in switches.items() if not on and _PLAINLY_FOR_AMD.search(name)]
+        return [] if for_gpus else [f"-D{name}=ON" for name in off]
+    if _OF_TESTS.search(reason):
+        whole = _whole_text(project)
+        names = [*_TESTS_ON.findall(whole), *(["BUILD_TESTING"] if re.search(r"\bCTest\b", whole) else [])]
+        found += [f"-D{name}=OFF" for name in dict.fromkeys(names)]
+        if "googletest" in reason and _GOOGLETEST.is_dir():
+            found.append(f"-DFETCHCONTENT_SOURCE_DIR_GOOGLETEST={_GOOGLETEST}")
+    if _ABSENT.search(reason):
+        said = {word.upper() for word in re.split(r"[\W_]+", reason)} - _OF_EVERY_REASON
+        found += [
+            f"-D{name}=OFF" for name, on in switches.items() if on and said & {*name.upper().split("_")}
+        ]
+    return found
 
 
 def begins_project(directory: Path) -> bool:
@@ -201,8 +230,9 @@ def _ways(directory: Path) -> Iterator[tuple[str, ...]]:
                 *others,
                 *(f"-D{name}={shlex.quote(value)}" for name, value in one.items()),
             )
-    # What is built for NVIDIA by default would be the first to stop CMake.
-    tried = [[*on, *off], []] if off else [[], on]
+    # What is built for NVIDIA by default would be the first to stop CMake, or CUDA's sources would be taken.
+    plainly = any(map(_PLAINLY_FOR_AMD.search, switched))
+    tried = [[*on, *off], []] if off or plainly else [[], on]
     for switches in dict.fromkeys(map(tuple, tried)):
         for compiler in ("clang++", "hipcc") if known else ("hipcc", "clang++"):
             yield (*options, f"{_COMPILER}{compiler}", *more, *switches)
@@ -288,7 +318,8 @@ def _configure(
     calls: CompilerCalls,
     options: Sequence[str],
     cancel: threading.Event | None,
-) -> tuple[list[Configured], str | None]:
+) -> tuple[list[Configured], str | None, Mapping[str, bool]]:
+    """The programs, why CMake stops, and which of the project's options were on."""
     with work_directory("init") as work:
         build, record = work / "build", work / "record"
         record.mkdir()
@@ -312,9 +343,10 @@ def _configure(
             except Cancelled:
                 raise
             except HipscopeError as error:
-                return [], str(error)
+                return [], str(error), {}
         if done.timed_out:
-            return [], f"cmake took longer than {_SECONDS:g} s"
+            return [], f"cmake took longer than {_SECONDS:g} s", {}
+        switches = _switches(build)
         text = done.text.replace(str(work), ".")
         install = what_to_install(text)
         reason = None if done.ok else "; ".join(filter(None, (_reason(text, directory), install)))
@@ -330,7 +362,16 @@ def _configure(
         )
         for one in found
     ]
-    return sorted(programs, key=_rank), reason
+    return sorted(programs, key=_rank), reason, switches
+
+
+def _switches(build: Path) -> dict[str, bool]:
+    """The options of a project as CMake's cache has them."""
+    try:
+        cache = (build / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return {name: bool(on) for name, on in _SWITCH.findall(cache)}
 
 
 def _for_gpus(program: CmakeProgram, texts: SourceTexts, hipcc: bool) -> bool:

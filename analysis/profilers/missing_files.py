@@ -27,6 +27,11 @@ _WRITTEN = re.compile(rb'"[^"\n]*"\s*,\s*"[wa][bt+x]*"|\bofstream\b[^;"\n]*"[^"\
 # "usage: main N", "use the event-based method with \"-m event\" argument"
 _ARGUMENTS = re.compile(r"(?<!memory )\busage\b|\barguments?\b|\bcommand[- ]line\b", re.IGNORECASE)
 _USAGE = re.compile(r"\b(?:usage|example):?\s+\S+", re.IGNORECASE)  # the name of the program comes behind it
+# Of people and of pages: neither is a file.
+_ADDRESS = re.compile(
+    r"\b[A-Za-z][\w+.-]*://\S*|\b[\w.+-]+(?:@| at )[\w-]+\.[\w.-]+\w|\bwww\.\S+"
+    r"|(?<![\w./-])(?:[\w-]+\.)+(?:com|edu|gov|io|net|org)\b(?![./]\w)"
+)
 _NAMED = "it names what is not there: "
 _WORD = re.compile(r"[^\s'\"`<>()\[\],;:=]+(?<![.!?])")
 _NO_COMMAND = re.compile(
@@ -81,7 +86,7 @@ def _what_fetches(names: Iterable[str], directory: Path) -> str:
 def missing_files(argv: Sequence[str], directory: Path, output: str = "") -> tuple[str, ...]:
     """At most three of those that are not there: of the command line and the output, else of either one."""
     words, places = _command_line(argv, directory)
-    printed = _WORD.findall(_USAGE.sub(" ", output))
+    printed = _WORD.findall(_USAGE.sub(" ", _ADDRESS.sub(" ", output)))
     given, said = tuple(_in_words(words, _GIVEN)), tuple(_in_words(printed, _SAID))
     for names in ([name for name in given if name in said], given, said):
         if found := _absent(names, places):

@@ -35,6 +35,7 @@ _SUPERVISOR = (
 )
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _POLL_SECONDS = 0.05
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 # Names of variables that hold what lets somebody act as the user.
 _SECRETS = re.compile(
     r"(?:^|_)(?:(?:API|ACCESS|SECRET|PRIVATE|AUTH|MODEL)_?KEYS?|APIKEY|TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"
@@ -102,8 +103,8 @@ class Completed:
 
     @property
     def text(self) -> str:
-        """Standard output and then standard error, decoded; bytes that are not UTF-8 are shown as U+FFFD."""
-        return (self.stdout + self.stderr).decode("utf-8", errors="replace")
+        """Standard output and then standard error, decoded, without colours; what is not UTF-8 is shown as U+FFFD."""
+        return _COLOURS.sub("", (self.stdout + self.stderr).decode("utf-8", errors="replace"))
 
 
 class Stop(threading.Event):

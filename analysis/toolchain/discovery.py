@@ -346,7 +346,7 @@ def _overlay(rocm: Path | None) -> tuple[Path, ...]:
 
 
 def _thrust_flags() -> tuple[str, ...]:
-    """What makes Thrust of a distribution, which knows NVIDIA's and CPUs' systems alone, run on HIP as rocThrust does."""
+    """What makes a distribution's Thrust, which is for NVIDIA's GPUs and CPUs alone, run on HIP as rocThrust does."""
     if not installed("thrust/version.h") or installed("thrust/system/hip"):
         return ()
     system = stand_in_headers() / "thrust_hip"

@@ -633,3 +633,56 @@ def test_of_a_script_that_starts_the_program_only_the_build_is_taken(tmp_path: P
         'build = "hipcc -c main.cpp -o main.o && hipcc main.o -o waves"',
         'run = "./waves 64 --check"',
     )
+
+
+def test_a_switch_for_hip_comes_before_what_cmake_builds_without_it(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(app CXX)\noption(USE_HIP OFF)\n"
+        "if(USE_HIP)\n  add_executable(app main.cpp kernels.cpp)\nelse()\n  add_executable(app main.cpp)\nendif()\n"
+    )
+    for name in ("main", "kernels"):
+        (tmp_path / f"{name}.cpp").write_text(MAIN)
+    assert "-DUSE_HIP=ON" in lines(tmp_path, toolchain)[0]
+
+
+@pytest.mark.parametrize("needed", ["REQUIRED", ""])
+def test_what_cmake_does_not_find_is_switched_off_where_an_option_is_called_like_it(
+    tmp_path: Path, toolchain: Toolchain, needed: str
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(app CXX)\n"
+        'macro(own name value)\n  option(APP_${name} "of ours" ${value})\nendmacro()\nown(ENABLE_HDF6 ON)\n'
+        f"if(APP_ENABLE_HDF6)\n  find_package(HDF6 {needed})\n"
+        '  if(NOT HDF6_FOUND)\n    message(SEND_ERROR "HDF6 enabled but not found")\n  endif()\nendif()\n'
+        "add_executable(app main.cpp)\n"
+    )
+    (tmp_path / "main.cpp").write_text(MAIN)
+    assert "-DAPP_ENABLE_HDF6=OFF" in lines(tmp_path, toolchain)[0]
+
+
+def test_a_switch_for_hip_that_a_macro_makes_is_found(tmp_path: Path, toolchain: Toolchain) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(app CXX)\n"
+        'macro(own name value)\n  option(APP_${name} "of ours" ${value})\nendmacro()\nown(ENABLE_HIP OFF)\n'
+        "add_executable(host host.cpp)\nif(APP_ENABLE_HIP)\n  add_executable(app main.cpp)\nendif()\n"
+    )
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "host.cpp").write_text("int main() { return 0; }\n")
+    said = lines(tmp_path, toolchain)
+    assert "-DAPP_ENABLE_HIP=ON" in said[0]
+    assert said[1] == 'run = "build/app"'
+
+
+@pytest.mark.parametrize(("place", "run"), [("bin", "bin/app"), (".", "./app"), ("../out", "../out/app")])
+def test_a_program_that_cmake_puts_outside_of_its_build_folder_is_started_there(
+    tmp_path: Path, toolchain: Toolchain, place: str, run: str
+) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(app CXX)\n"
+        f"set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${{PROJECT_SOURCE_DIR}}/{place})\nadd_executable(app main.cpp)\n"
+    )
+    (tmp_path / "p" / "main.cpp").write_text(MAIN)
+    assert lines(tmp_path / "p", toolchain)[1] == f'run = "{run}"'

@@ -177,3 +177,8 @@ def test_without_network_there_is_no_interface_that_is_up() -> None:
         pytest.skip("this system has no user namespaces")
     done = run_process(["cat", "/proc/net/route"], timeout=10, limits=Limits(no_network=True))
     assert len(done.stdout.splitlines()) <= 1
+
+
+def test_what_a_program_printed_is_read_without_its_colours() -> None:
+    done = run_process(["printf", "\\033[1m\\033[36musage:\\033[0m ./app\\n"], timeout=10)
+    assert done.text == "usage: ./app\n"
