@@ -16,7 +16,7 @@ from tree_sitter import Node
 from hipscope.analysis.inspection.notes import NoteFix, SourceNote, TextChange
 from hipscope.analysis.semantics.meaning import Meaning
 from hipscope.analysis.semantics.records import Call, FunctionInstance, Type
-from hipscope.analysis.source.nodes import ancestors, arguments_of, called, child_of, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, arguments_of, bare, called, child_of, text_of, walk
 from hipscope.analysis.source.parse import attribute_macros, tree_of
 from hipscope.analysis.source.text_queries import constant_value
 from hipscope.analysis.source.texts import SourceTexts
@@ -326,9 +326,7 @@ class _Reading:
             return
         if known.parameters[0].bytes == _WIDE_BYTES:
             return
-        argument = arguments[0]
-        while argument.type == "parenthesized_expression" and argument.named_children:
-            argument = argument.named_children[0]
+        argument = bare(arguments[0])
         if not self._is_mask(argument, wide):
             return
         name = called(call) or ""
@@ -480,10 +478,8 @@ class _Reading:
 
     def _shifted(self, node: Node) -> Iterator[SourceNote]:
         """`1 << lane` where lanes go up to 63."""
-        left, right = child_of(node, "left"), child_of(node, "right")
+        left, right = child_of(node, "left"), bare(child_of(node, "right"))
         kind = self.types.get((left.start_byte, left.end_byte))
-        while right.type == "parenthesized_expression" and right.named_children:
-            right = right.named_children[0]
         if kind is None or kind.bytes is None or kind.bytes > 4 or not self._is_one(left):
             return
         if self._modulo(right) != WAVE and not (

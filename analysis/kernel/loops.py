@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import LOOPS, ancestors, bare, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import INTEGERS, NUMBER_TYPES
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
@@ -113,9 +113,40 @@ class CountedLoop:
         return steps if low <= first <= high and low <= first + steps * by <= high else None
 
 
+def head_values(loop: Node) -> dict[str, tuple[str, Node]] | None:
+    """Type ("" for a variable from before) and value of each name that a loop's head declares or sets.
+
+    None where the head does something else.
+    """
+    head = loop.child_by_field_name("initializer")
+    if head is None or not head.named_children:
+        return {}
+    kind, parts = "", _parts(head)
+    if head.type == "declaration":
+        kind, parts = squeeze(text_of(child_of(head, "type"))), head.children_by_field_name("declarator")
+    found = {}
+    for part in parts:
+        if part.type == "assignment_expression" and text_of(child_of(part, "operator")) == "=":
+            name, value = child_of(part, "left"), child_of(part, "right")
+        elif part.type == "init_declarator":
+            name, value = child_of(part, "declarator"), child_of(part, "value")
+        else:
+            return None
+        if name.type != "identifier":
+            return None
+        found[text_of(name)] = kind, value
+    return found
+
+
+def stepped_names(loop: Node) -> frozenset[str]:
+    """The names that the head of a loop changes behind each step."""
+    update = loop.child_by_field_name("update")
+    return frozenset() if update is None else changed_names(update)
+
+
 def number_of(node: Node) -> int | None:
     """The value of an integer in digits."""
-    match = _NUMBER.fullmatch(text_of(_bare(node)))
+    match = _NUMBER.fullmatch(text_of(bare(node)))
     return int(match[1], 0) if match is not None else None
 
 
@@ -167,16 +198,16 @@ def counted_loop(loop: Node) -> CountedLoop | str:
 
 def _compared(condition: Node, variables: frozenset[str]) -> tuple[Node, str, Node | None] | None:
     """Variable, comparison and bound of a condition that compares one of these variables with something else."""
-    condition = _bare(condition)
+    condition = bare(condition)
     if condition.type == "identifier" and text_of(condition) in variables:
         return condition, "!=", None
     operator = text_of(child_of(condition, "operator"))
     if condition.type != "binary_expression" or operator not in _MIRRORED:
         return None
-    left, right = _bare(child_of(condition, "left")), child_of(condition, "right")
+    left, right = bare(child_of(condition, "left")), child_of(condition, "right")
     if left.type == "identifier" and text_of(left) in variables:
         return left, operator, right
-    right = _bare(right)
+    right = bare(right)
     if right.type == "identifier" and text_of(right) in variables:
         return right, _MIRRORED[operator], child_of(condition, "left")
     return None
@@ -191,19 +222,19 @@ def _parts(update: Node) -> list[Node]:
 
 def _step(update: Node) -> tuple[str, str, Node | None] | None:
     """Variable, operator and amount of `i++`, `i -= 2`, `i = i + n`, `s >>= 1`."""
-    update = _bare(update)
+    update = bare(update)
     if update.type == "update_expression":
-        counted = _bare(child_of(update, "argument"))
+        counted = bare(child_of(update, "argument"))
         plain = counted.type == "identifier"
         return (text_of(counted), text_of(child_of(update, "operator"))[0], None) if plain else None
     if update.type != "assignment_expression":
         return None
-    target = _bare(child_of(update, "left"))
+    target = bare(child_of(update, "left"))
     if target.type != "identifier":
         return None
     name, operator, value = text_of(target), text_of(child_of(update, "operator")), child_of(update, "right")
     if operator == "=":
-        value = _bare(value)
+        value = bare(value)
         if value.type != "binary_expression":
             return None
         operator = text_of(child_of(value, "operator")) + "="
@@ -214,7 +245,7 @@ def _step(update: Node) -> tuple[str, str, Node | None] | None:
             return None
         value = sides[1]
     operator = operator.removesuffix("=")
-    if operator == "+" and text_of(_bare(value)) == name:
+    if operator == "+" and text_of(bare(value)) == name:
         return name, "<<", None
     return (name, operator, value) if operator in (*_UP, *_DOWN) else None
 
@@ -250,13 +281,6 @@ def _value(node: Node) -> Node | None:
     if node.type not in ("initializer_list", "argument_list"):
         return node
     return node.named_children[0] if len(node.named_children) == 1 else None
-
-
-def _bare(node: Node) -> Node:
-    """The expression without the parentheses around it."""
-    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        node = node.named_children[0]
-    return node
 
 
 def _ends_step(node: Node, loop: Node) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, child_of, declared_name, names_in, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, declared_name, is_in, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 
 _WRAPPED = ("pointer_declarator", "reference_declarator", "init_declarator", "parenthesized_declarator")
@@ -44,7 +44,8 @@ def aliases_in(kernel: KernelSyntax) -> dict[str, Alias]:
         used = names_in(alias.value)
         loops = [o for o in ancestors(node, body) if o.type == "for_statement"]
         if all(declared[n] <= 1 for n in used) and not any(
-            name in used and not any(_steps(loop, place) for loop in loops) for name, place in changes
+            name in used and not any(is_in(place, loop.child_by_field_name("update")) for loop in loops)
+            for name, place in changes
         ):
             found[alias.name] = alias
     return found
@@ -92,9 +93,3 @@ def _changes(body: Node) -> Iterator[tuple[str, Node]]:
             target = target.named_children[0]
         if target.type == "identifier":
             yield text_of(target), node
-
-
-def _steps(loop: Node, place: Node) -> bool:
-    """Whether a loop around a declaration changes a name at the end of each step only: within a step it stays."""
-    update = loop.child_by_field_name("update")
-    return update is not None and update.start_byte <= place.start_byte < update.end_byte

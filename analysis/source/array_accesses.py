@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.nodes import bare, child_of, text_of, walk
 from hipscope.analysis.source.parse import parse_expression, span_of, use_of
 from hipscope.analysis.source.syntax import Subscript
 
@@ -41,10 +41,7 @@ def _goes_on(node: Node) -> bool:
 
 def accesses(meaning: Node, node: Node) -> Iterator[Subscript]:
     """The elements that an expression reads or writes, as subscripts of `node`."""
-    inner = meaning
-    while inner.type == "parenthesized_expression" and inner.named_children:
-        inner = inner.named_children[0]
-    for part in walk(inner):
+    for part in walk(inner := bare(meaning)):
         element = _element(part)
         if element is None or _address_taken(part) or _row_of_an_element(part):
             continue

@@ -6,7 +6,7 @@ Takes nodes, gives nodes and strings. Knows C++ syntax, nothing about kernels.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tree_sitter import Node
 
@@ -34,6 +34,14 @@ def walk(node: Node) -> Iterator[Node]:
         current = stack.pop()
         yield current
         stack.extend(reversed(current.children))
+
+
+def walk_outside(node: Node, gone: Set[int]) -> Iterator[Node]:
+    """The node and all below it, without nodes of these ids and what is below them."""
+    if node.id not in gone:
+        yield node
+        for child in node.children:
+            yield from walk_outside(child, gone)
 
 
 def text_of(node: Node) -> str:
@@ -90,6 +98,27 @@ def child_of(node: Node, name: str) -> Node:
     """The child of that field, or the node itself when it has none."""
     child = node.child_by_field_name(name)
     return child if child is not None else node
+
+
+def bare(node: Node) -> Node:
+    """The expression without the parentheses around it."""
+    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
+        node = node.named_children[0]
+    return node
+
+
+def condition_of(statement: Node) -> Node | None:
+    """The expression that an `if` or a loop asks; None where it declares something, or has none."""
+    condition = statement.child_by_field_name("condition")
+    if condition is not None and condition.type == "condition_clause":
+        declares = condition.child_by_field_name("initializer") is not None
+        condition = None if declares else condition.child_by_field_name("value")
+    return None if condition is None or condition.type == "declaration" else condition
+
+
+def is_in(node: Node, part: Node | None) -> bool:
+    """Whether a node begins in a part of a statement, as in `loop.child_by_field_name("update")`."""
+    return part is not None and part.start_byte <= node.start_byte < part.end_byte
 
 
 def squeeze(text: str) -> str:

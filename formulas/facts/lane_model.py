@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, names_in, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, is_in, names_in, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.emulator.devices import lds_sets
@@ -301,7 +301,10 @@ def _run_definition(node: Node, body: Node, around: set[int], wave: Wave, values
         a.id not in around and a.type in ("if_statement", "for_statement", "while_statement", "do_statement")
         for a in ancestors(node, body)
     )
-    step = any(a.type == "for_statement" and _is_update(a, node) for a in ancestors(node, body))
+    step = any(
+        a.type == "for_statement" and is_in(node, a.child_by_field_name("update"))
+        for a in ancestors(node, body)
+    )
     if step:
         if conditional:
             values.pop(name, None)
@@ -312,8 +315,3 @@ def _run_definition(node: Node, body: Node, around: set[int], wave: Wave, values
         values[name] = evaluate(value, wave)
     except NotStatic:
         values.pop(name, None)
-
-
-def _is_update(loop: Node, node: Node) -> bool:
-    update = loop.child_by_field_name("update")
-    return update is not None and update.start_byte <= node.start_byte < update.end_byte

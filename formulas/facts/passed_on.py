@@ -10,9 +10,11 @@ from typing import Literal
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.loops import stepped_names
 from hipscope.analysis.source.nodes import (
     ancestors,
     arguments_of,
+    bare,
     called,
     child_of,
     declarations_in,
@@ -52,10 +54,7 @@ def values_passed_on(loop: Node) -> PassedOn:
 
 def _target(change: Node) -> Node:
     """What an assignment or an increment changes, without brackets."""
-    target = child_of(change, "argument" if change.type == "update_expression" else "left")
-    while target.type == "parenthesized_expression" and target.named_children:
-        target = target.named_children[0]
-    return target
+    return bare(child_of(change, "argument" if change.type == "update_expression" else "left"))
 
 
 def _set_first(body: Node, name: str) -> bool:
@@ -163,8 +162,7 @@ def _of_elements(body: Node, array: str, changes: Iterable[tuple[Node, Node]]) -
     }
     mine = [n for n, t in changes if text_of(t) in elements]
     loop = body.parent
-    update = loop.child_by_field_name("update") if loop is not None else None
-    counters = names_in(update) if update is not None else frozenset()
+    counters = stepped_names(loop) if loop is not None else frozenset[str]()
     if len(elements) == 1:
         if any(names_in(_target(n)) & counters for n in mine):
             return "nothing"

@@ -11,7 +11,7 @@ import re
 from tree_sitter import Node
 
 from hipscope.analysis.source.kernel_definitions import base_name
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, declared_name, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, bare, called, child_of, declared_name, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, LaunchExpression
 from hipscope.formulas.propose.splice import Splice
 
@@ -52,8 +52,7 @@ def _scaled(source: bytes, root: Node, launch: LaunchExpression, factor: str) ->
     node = root.descendant_for_byte_range(start, start + len(launch.grid.encode()))
     if node is None or text_of(node) != launch.grid:
         return refusal
-    while node.type == "parenthesized_expression":
-        node = node.named_children[0]
+    node = bare(node)
     if called(node) == "dim3":
         arguments = arguments_of(node)
         if not arguments:

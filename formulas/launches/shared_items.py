@@ -9,7 +9,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import reassigned_names
-from hipscope.analysis.source.nodes import built_in, child_of, declarations_in, text_of, walk
+from hipscope.analysis.source.nodes import bare, built_in, child_of, declarations_in, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.propose.splice import Splice
 
@@ -90,20 +90,14 @@ def _declares(node: Node) -> bool:
     )
 
 
-def _bare(node: Node) -> Node:
-    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        node = node.named_children[0]
-    return node
-
-
 def _product(
     node: Node, names: dict[str, tuple[str, Node]], first: str, size: set[str]
 ) -> tuple[Node, Node] | None:
     """`first` and the size of a workgroup, where the node is their product."""
-    node = _bare(node)
+    node = bare(node)
     if node.type != "binary_expression" or text_of(child_of(node, "operator")) != "*":
         return None
-    left, right = _bare(child_of(node, "left")), _bare(child_of(node, "right"))
+    left, right = bare(child_of(node, "left")), bare(child_of(node, "right"))
     for one, other in ((left, right), (right, left)):
         if _meant(one, names) == first and (_meant(other, names) == "blockDim.x" or text_of(other) in size):
             return one, other
@@ -117,9 +111,9 @@ def _item(node: Node, names: dict[str, tuple[str, Node]], size: set[str], lanes:
     left, right = child_of(node, "left"), child_of(node, "right")
     for product, thread in ((left, right), (right, left)):
         factors = _product(product, names, "blockIdx.x", size)
-        if factors is not None and _meant(_bare(thread), names) == "threadIdx.x":
+        if factors is not None and _meant(bare(thread), names) == "threadIdx.x":
             block, dim = (text_of(f) for f in factors)
-            return f"{block} * ({dim} / {lanes}) + {text_of(_bare(thread))} / {lanes}"
+            return f"{block} * ({dim} / {lanes}) + {text_of(bare(thread))} / {lanes}"
     return None
 
 

@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     arguments_of,
     called,
     child_of,
+    condition_of,
     declarations_in,
     names_in,
     text_of,
@@ -402,7 +403,7 @@ def _key(node: Node) -> str | None:
 
 def _best(statement: Node, outside: set[str], counter: str) -> Carried | None:
     """`if (x < best) { best = x; place = i; }`: a strict comparison, so that of equal values the first one stays."""
-    condition = child_of(child_of(statement, "condition"), "value")
+    condition = condition_of(statement) or statement
     if statement.child_by_field_name("alternative") is not None or condition.type != "binary_expression":
         return None
     left, operator, right = (child_of(condition, n) for n in ("left", "operator", "right"))
@@ -447,7 +448,7 @@ def _taken(consequence: Node) -> dict[str, str] | None:
 def _operands(statement: Node, one: Carried) -> Iterator[Node]:
     """The expressions of a recognised statement that must not depend on what is put together."""
     if one.kind == "best":
-        condition = child_of(child_of(statement, "condition"), "value")
+        condition = condition_of(statement) or statement
         yield from (
             n for n in (child_of(condition, "left"), child_of(condition, "right")) if text_of(n) != one.name
         )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.server.render.notes import print_note, short_path
+from hipscope.server.render.words import plural
 from hipscope.server.reports.schema.check import CheckReport, CodePosition, DefectReport, DefectSite
 from hipscope.server.session.check_problems import second_place
 
@@ -35,7 +36,7 @@ def render_check(report: CheckReport, console: Console, texts: SourceTexts) -> N
 
 def summary(report: CheckReport) -> str:
     """`2 defects in 3 dispatches: data-race 1, misaligned 1`, or that there is none."""
-    dispatches = _count(report.dispatches, "dispatch", "dispatches")
+    dispatches = plural(report.dispatches, "dispatch", "dispatches")
     reports = report.reports
     if not reports and not report.notes:
         return f"No defect in {dispatches}."
@@ -43,7 +44,7 @@ def summary(report: CheckReport) -> str:
     for kind in (*(found.defect for found in reports), *(note.code for note in report.notes)):
         kinds[kind] = kinds.get(kind, 0) + 1
     named = ", ".join(f"{kind} {number}" for kind, number in kinds.items())
-    return f"{_count(len(reports) + len(report.notes), 'defect', 'defects')} in {dispatches}: {named}."
+    return f"{plural(len(reports) + len(report.notes), 'defect', 'defects')} in {dispatches}: {named}."
 
 
 def who(place: DefectSite) -> str:
@@ -86,7 +87,3 @@ def _at(place: DefectSite | CodePosition | None) -> str:
     if place is None or not place.file:
         return ""
     return f" at {short_path(place.file)}:{place.line}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

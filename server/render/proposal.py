@@ -5,6 +5,7 @@ Takes the `hipscope.optimize/1` record, gives Markdown that editors render and t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hipscope.analysis.source.kernel_definitions import base_name
@@ -100,10 +101,10 @@ def _proof(found: Optimization, verdict: Verdict) -> Iterator[Block]:
     """What was compared, how near the results are, and what the comparison says nothing about."""
     yield Heading("What proves it")
     yield literal(verdict.reason)
-    counts = _counted(t.inputs for t in verdict.trials if t.outcome == "same")
+    counts = Counter(t.inputs for t in verdict.trials if t.outcome == "same").items()
     if counts:
         yield Table(("inputs", "launches"), tuple((literal(i), str(n)) for i, n in counts), frozenset({1}))
-    dropped = _counted(f"{t.inputs}: {t.detail}" for t in verdict.trials if t.outcome == "dropped")
+    dropped = Counter(f"{t.inputs}: {t.detail}" for t in verdict.trials if t.outcome == "dropped").items()
     if dropped:
         yield "Not compared:\n\n" + _listed(text for text, _ in dropped)
     if verdict.bit_exact:
@@ -157,10 +158,3 @@ def _attempt(attempt: Attempt) -> tuple[str, str, str]:
 
 def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {literal(line)}" for line in lines)
-
-
-def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return list(counts.items())

@@ -273,7 +273,7 @@ def proof_table(found: Optimization) -> Table:
     verdict = found.verdict
     if verdict is not None:
         table.add_row("proof", Text(verdict.reason))
-        same = _counted(t.inputs for t in verdict.trials if t.outcome == "same")
+        same = Counter(t.inputs for t in verdict.trials if t.outcome == "same").items()
         table.add_row("compared", Text("; ".join(f"{n} x {text}" if n > 1 else text for text, n in same)))
         exact = "none: every bit is the same" if verdict.bit_exact else _differences(verdict)
         table.add_row("difference", exact)
@@ -522,13 +522,6 @@ def _waits(row: Line) -> Text:
 
 def _colour(row: Line) -> str:
     return _REASON_COLOURS.get(row.reason or "", "white")
-
-
-def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return list(counts.items())
 
 
 def _differences(verdict: Verdict) -> str:

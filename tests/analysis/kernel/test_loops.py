@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tree_sitter import Node
 
-from hipscope.analysis.kernel.loops import CountedLoop, counted_loop
-from hipscope.analysis.source.nodes import LOOPS, text_of, walk
+from hipscope.analysis.kernel.loops import CountedLoop, counted_loop, head_values, stepped_names
+from hipscope.analysis.source.nodes import LOOPS, condition_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 
 HEAD = "does not go by a step"
@@ -105,3 +106,46 @@ def test_a_loop_that_does_not_only_count_is_none(loop: str, reason: str) -> None
     found = read(loop)
     assert isinstance(found, str)
     assert reason in found
+
+
+def heads(loop: str) -> Node:
+    source = f"""__device__ void bump(int& x) {{ x += 2; }}
+__global__ void k(int* p, int n) {{ int j, m; {loop} p[j] = m; }}"""
+    (kernel,) = parse(source.encode()).kernels
+    return next(n for n in walk(kernel.body_node) if n.type in LOOPS)
+
+
+@pytest.mark.parametrize(
+    ("loop", "values"),
+    [
+        ("for (int i = 0, e = n; i < e; ++i)", {"i": ("int", "0"), "e": ("int", "n")}),
+        ("for (j = 1, m = 2; j < n; ++j)", {"j": ("", "1"), "m": ("", "2")}),
+        ("for (; j < n; ++j)", {}),
+        ("while (j < n)", {}),
+        ("for (bump(j); j < n; ++j)", None),
+        ("for (j += 1; j < n; ++j)", None),
+    ],
+)
+def test_what_a_head_declares_or_sets(loop: str, values: dict[str, tuple[str, str]] | None) -> None:
+    found = head_values(heads(loop))
+    read = None if found is None else {name: (kind, text_of(value)) for name, (kind, value) in found.items()}
+    assert read == values
+
+
+def test_a_step_changes_what_its_head_changes_not_all_that_it_names() -> None:
+    assert stepped_names(heads("for (j = 0; j < n; j += m, bump(m), p += 4)")) == {"j", "m", "p"}
+    assert stepped_names(heads("for (j = 0; j < n; j += m)")) == {"j"}
+
+
+@pytest.mark.parametrize(
+    ("loop", "condition"),
+    [
+        ("for (; j < n;)", "j < n"),
+        ("while (j < n)", "j < n"),
+        ("while (int left = n - j)", None),
+        ("for (;;)", None),
+    ],
+)
+def test_what_a_loop_asks(loop: str, condition: str | None) -> None:
+    found = condition_of(heads(loop))
+    assert (None if found is None else text_of(found)) == condition

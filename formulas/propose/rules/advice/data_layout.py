@@ -198,11 +198,10 @@ def _sparse_row(
     element. Raises NotStatic.
     """
     for outer in ancestors(access.node, kernel.body_node):
-        counter = _counter(outer) if outer.type == "for_statement" else None
-        if counter is None or text_of(access.indices[0]) != counter:
+        loop = counted_loop(outer) if outer.type == "for_statement" else ""
+        if isinstance(loop, str) or loop.by != 1 or text_of(access.indices[0]) != loop.variable:
             continue
-        start = outer.child_by_field_name("initializer")
-        first = None if start is None else _value_of(start, counter)
+        first = loop.first
         if first is not None and first.type == "identifier":
             first = _value_of(kernel.body_node, text_of(first))
         where = next((s for s in kernel.subscripts if first is not None and s.node.id == first.id), None)

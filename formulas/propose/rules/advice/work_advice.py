@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ def launch_shape(
     """Says how many workgroups of which size a launch could have."""
     del source
     shapes = ", ".join(
-        f"{_product(launch.grid) // max(1, _product(launch.workgroup))} of {_product(launch.workgroup)} threads"
+        f"{math.prod(launch.grid) // max(1, math.prod(launch.workgroup))} of {math.prod(launch.workgroup)} threads"
         for launch in facts.launches[:2]
     )
     seen = f" (seen: {shapes})" if shapes else ""
@@ -50,7 +51,7 @@ def _better_shape(finding: Finding | None, facts: LaunchFacts) -> str:
     if rounds is not None and rounds.ideal and rounds.value > 1:
         parts["tail"] = rounds.value / rounds.ideal
     worst = min(parts, key=lambda name: parts[name], default="cus")
-    threads = max((_product(launch.workgroup) for launch in facts.launches), default=0)
+    threads = max((math.prod(launch.workgroup) for launch in facts.launches), default=0)
     if parts.get("cus", 1.0) <= THRESHOLDS["launchConfig.busy"] or worst == "cus":
         # Smaller workgroups only bring more of them as long as each still fills a wave.
         can_split = not threads or threads * parts.get("cus", 1.0) >= facts.wave_size
@@ -73,7 +74,7 @@ def regroup_work(
     if finding is not None and condition is not None:
         asked = squeeze(text_of(condition))
         asked = asked[1:-1] if condition.type == "condition_clause" else asked
-        threads = max((_product(launch.workgroup) for launch in facts.launches), default=0)
+        threads = max((math.prod(launch.workgroup) for launch in facts.launches), default=0)
         if _ONE_THREAD.fullmatch(asked.replace(" ", "")) is None or threads <= 1:
             return Refusal("regroup_work", f"`{asked}` follows from the thread's number, not from data")
         return Advice(
@@ -157,8 +158,3 @@ def _given(kernel: KernelSyntax) -> Iterator[tuple[str, Node]]:
             for outer in ancestors(node, kernel.body_node):
                 if outer.type == "if_statement":
                     yield name, child_of(outer, "condition")
-
-
-def _product(shape: tuple[int, int, int]) -> int:
-    x, y, z = shape
-    return x * y * z

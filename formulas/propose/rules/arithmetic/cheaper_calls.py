@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, bare, called, child_of, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -175,9 +175,7 @@ def _of_root(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Cheaper | N
     if wanted is None or text_of(child_of(node, "operator")) != wanted:
         return None
     left, right, operator = (child_of(node, part) for part in ("left", "right", "operator"))
-    root = right
-    while root.type == "parenthesized_expression" and len(root.named_children) == 1:
-        root = root.named_children[0]
+    root = bare(right)
     name = (called(root) or "").removeprefix("std::")
     kind = number_type(root, kernel, file)
     quotient = number_type(node if wanted == "/" else left, kernel, file)

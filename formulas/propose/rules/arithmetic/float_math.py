@@ -18,6 +18,7 @@ from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.rules.shared.arithmetic_types import roundings
 from hipscope.formulas.propose.rules.shared.edit_helpers import INTEGER_TYPES, declared_type
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
@@ -77,16 +78,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             expected="No double-precision instructions are left where the data are float; results are rounded to float "
             "at each step, so they are not the same bit for bit.",
             exact=False,
-            terms=_roundings(kernel),
+            terms=roundings(kernel),
         )
     ]
-
-
-def _roundings(kernel: KernelSyntax) -> int:
-    """How many operations of the kernel's text are rounded to float, each of which may add to the error."""
-    operators = ("+", "-", "*", "/", "+=", "-=", "*=", "/=")
-    nodes = [n for n in walk(kernel.body_node) if n.type in ("binary_expression", "assignment_expression")]
-    return max(1, sum(text_of(child_of(n, "operator")) in operators for n in nodes))
 
 
 def is_double_literal(node: Node) -> bool:

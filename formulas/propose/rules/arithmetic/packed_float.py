@@ -159,17 +159,16 @@ def _statements(
 
 def _inner(statement: Node, loop: _Loop, file: FileSyntax, counters: frozenset[str]) -> frozenset[str]:
     """The counter of an inner loop, which must be the same for both elements."""
-    start, condition, update = (child_of(statement, n) for n in ("initializer", "condition", "update"))
-    own = frozenset(text_of(child_of(n, "declarator")) for n in walk(start) if n.type == "init_declarator")
-    names = names_in(start) | names_in(condition) | names_in(update)
-    steady = is_plain(condition) and (
-        update.type == "update_expression" or is_plain(child_of(update, "right"))
+    inner = counted_loop(statement)
+    if not isinstance(inner, str) and inner.type and not inner.further:
+        asked = [part for part in (inner.bound, inner.amount) if part is not None]
+        given = [*asked, *filter(None, [inner.first])]
+        names = frozenset({inner.variable}).union(*map(names_in, given))
+        if all(map(is_plain, asked)) and not names & (loop.pairs | {loop.counter}):
+            return frozenset({inner.variable})
+    raise _Cannot(
+        f"has an inner loop on line {statement.start_point.row + 1} that may differ between elements"
     )
-    if not own or not steady or names & (loop.pairs | {loop.counter}):
-        raise _Cannot(
-            f"has an inner loop on line {statement.start_point.row + 1} that may differ between elements"
-        )
-    return own
 
 
 def _assignment(

@@ -14,7 +14,16 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, changed_once_declared
 from hipscope.analysis.kernel.loops import counted_loop
-from hipscope.analysis.source.nodes import ancestors, built_in, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    ancestors,
+    bare,
+    built_in,
+    called,
+    child_of,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -184,8 +193,7 @@ def _root(node: Node) -> Node:
 
     There the compiler may round once for both, and what the table holds is rounded.
     """
-    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        node = node.named_children[0]
+    node = bare(node)
     if node.type == "binary_expression" and text_of(child_of(node, "operator")) == "*":
         sides = [child_of(node, name) for name in ("left", "right")]
         slow = [side for side in sides if any(n.type == "call_expression" for n in walk(side))]

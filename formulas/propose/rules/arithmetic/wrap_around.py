@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
-from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.nodes import bare, child_of, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
@@ -188,8 +188,7 @@ def _wrapped(node: Node, file: FileSyntax) -> _Wrapped | None:
 
 def _terms(node: Node) -> list[Node]:
     """The parts of a sum, without brackets around them; what is subtracted is a part, too."""
-    while node.type == "parenthesized_expression":
-        node = node.named_children[0]
+    node = bare(node)
     if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "-"):
         return [*_terms(child_of(node, "left")), *_terms(child_of(node, "right"))]
     return [node]

@@ -20,9 +20,12 @@ from hipscope.analysis.kernel.effects import changed_names, relies_on_others, wa
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
+    bare,
     called,
     child_of,
+    condition_of,
     declarations_in,
+    is_in,
     names_in,
     text_of,
     walk,
@@ -205,10 +208,8 @@ def _step(stride: Node) -> Node | None:
 
 def _ends_by(loop: Node, counter: str) -> bool:
     """Whether the loop goes on until the counter reaches something, and changes it once in a step."""
-    condition = child_of(loop, "condition")
-    value = condition.child_by_field_name("value") or condition
-    while value.type == "parenthesized_expression":
-        value = value.named_children[0]
+    asked = condition_of(loop)
+    value = loop if asked is None else bare(asked)
     if value.type != "binary_expression" or text_of(child_of(value, "operator")) not in _COMPARISONS:
         return False
     changes = [n for n in walk(loop) if n.type in ("assignment_expression", "update_expression")]
@@ -270,5 +271,4 @@ def _depends(declarator: Node, begins: set[str]) -> bool:
 
 def _begins(node: Node, loop: Node) -> bool:
     """Whether a node is in what a `for` begins with."""
-    first = loop.child_by_field_name("initializer")
-    return first is not None and first.start_byte <= node.start_byte < first.end_byte
+    return is_in(node, loop.child_by_field_name("initializer"))

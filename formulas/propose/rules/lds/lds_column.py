@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.kernel.loops import head_values, stepped_names
 from hipscope.analysis.source.nodes import ancestors, child_of, names_in, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
@@ -194,10 +195,8 @@ def _by_data(use: Node, kernel: KernelSyntax) -> bool:
         return True
     counters: set[str] = set()
     for outer in ancestors(use, kernel.body_node):
-        if outer.type == "for_statement" and (start := outer.child_by_field_name("initializer")) is not None:
-            counters |= names_in(start)
-            update = outer.child_by_field_name("update")
-            counters |= names_in(update) if update is not None else set()
+        if outer.type == "for_statement":
+            counters |= (head_values(outer) or {}).keys() | stepped_names(outer)
     return bool({name for name in names_in(index) if not name.isupper()} - counters)
 
 
@@ -265,8 +264,7 @@ def _counted(use: Node) -> bool:
     """Whether the index is the counter of a loop around it alone."""
     index, outer = _index(use), use.parent
     while outer is not None and outer.type != "function_definition":
-        start = outer.child_by_field_name("initializer") if outer.type == "for_statement" else None
-        if start is not None and index.type == "identifier" and text_of(index) in names_in(start):
+        if outer.type == "for_statement" and text_of(index) in (head_values(outer) or {}):
             return True
         outer = outer.parent
     return False

@@ -17,7 +17,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, unsteady_names
 from hipscope.analysis.kernel.loops import CountedLoop, counted_loop
-from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
+from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, bare, called, child_of, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
@@ -180,8 +180,7 @@ def _told_apart(loop: Node, names: frozenset[str], kernel: KernelSyntax) -> bool
 
 def _terms(node: Node, ranges: Ranges) -> Counter[str] | None:
     """A sum as what it adds up, and how often; `_ONE` counts the numbers. None for anything else."""
-    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        node = node.named_children[0]
+    node = bare(node)
     shapes = set(ranges.shapes)
     known = ranges.of(node)
     if known is not None and known[0] == known[1]:

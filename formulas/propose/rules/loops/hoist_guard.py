@@ -14,7 +14,17 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.kernel.loops import counted_loop
-from hipscope.analysis.source.nodes import BARRIERS, built_in, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    bare,
+    built_in,
+    called,
+    child_of,
+    condition_of,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -96,10 +106,10 @@ def _guarded(loop: Node, kernel: KernelSyntax) -> _Guarded | str:
     for node in walk(loop):
         if (called(node) or "") in BARRIERS or node.type in ("lambda_expression", "labeled_statement"):
             return "holds a barrier, a label or a lambda"
-    asked = child_of(inner, "condition").named_children
-    if len(asked) != 1:
+    asked = condition_of(inner)
+    if asked is None:
         return "declares something in its condition"
-    parts = _conjuncts(asked[0])
+    parts = _conjuncts(asked)
     changed = changed_names(loop)
     hoisted = tuple(part for part in parts if _stays(part, changed, kernel))
     if not hoisted:
@@ -126,8 +136,7 @@ def _only_statement(body: Node) -> Node | None:
 
 def _conjuncts(condition: Node) -> list[Node]:
     """The parts of `a && b && c`."""
-    while condition.type == "parenthesized_expression" and len(condition.named_children) == 1:
-        condition = condition.named_children[0]
+    condition = bare(condition)
     if condition.type == "binary_expression" and text_of(child_of(condition, "operator")) == "&&":
         return [part for side in ("left", "right") for part in _conjuncts(child_of(condition, side))]
     return [condition]

@@ -8,6 +8,7 @@ more where it is computed.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tree_sitter import Node
@@ -112,7 +113,7 @@ def assumed(kernel: KernelSyntax, facts: LaunchFacts, text: str) -> str:
 
 def _threads(facts: LaunchFacts) -> int:
     """Of the largest workgroup; 0 when no launch was seen, or not all sizes stand in the program's text."""
-    seen = max([facts.threads, *(_size(launch.workgroup) for launch in facts.launches)])
+    seen = max([facts.threads, *(math.prod(launch.workgroup) for launch in facts.launches)])
     return max(seen, facts.written) if seen and facts.written is not None else 0
 
 
@@ -135,11 +136,6 @@ def _candidate(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, text: st
         + " Results stay the same bit for bit.",
         assumes=(assumed(kernel, facts, text),),
     )
-
-
-def _size(workgroup: tuple[int, int, int]) -> int:
-    x, y, z = workgroup
-    return x * y * z
 
 
 def _definition(kernel: KernelSyntax) -> Node:

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import BARRIERS, called, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    called,
+    child_of,
+    condition_of,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -89,7 +98,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
 
 def _merged(source: bytes, branch: Node, kernel: KernelSyntax, file: FileSyntax, style: Style) -> Candidate:
     """The text with this branch merged. Raises _Differs."""
-    condition = child_of(branch, "condition").child_by_field_name("value")
+    condition = condition_of(branch)
     start = line_start(source, branch.start_byte)
     if (
         branch.parent is None
@@ -97,7 +106,7 @@ def _merged(source: bytes, branch: Node, kernel: KernelSyntax, file: FileSyntax,
         or source[start : branch.start_byte].strip()
     ):
         raise _Differs("it does not stand on a line of its own")
-    if condition is None or child_of(branch, "condition").child_by_field_name("initializer") is not None:
+    if condition is None:
         raise _Differs("its condition declares something")
     if any(c.type == "constexpr" for c in branch.children):
         raise _Differs("it is decided when the kernel is compiled")

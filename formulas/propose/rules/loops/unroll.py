@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.kernel.loops import counted_loop
+from hipscope.analysis.kernel.loops import counted_loop, stepped_names
 from hipscope.analysis.source.nodes import BARRIERS, LOOPS, called, child_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
@@ -137,7 +137,7 @@ def _why_not_less(loop: _Loop, kernel: KernelSyntax) -> str | None:
     factor = re.search(r"unroll\s*\(?\s*(\d+)", loop.pragma)
     if "nounroll" in loop.pragma or (factor is not None and int(factor[1]) <= _LIMITS[0]):
         return "is hardly unrolled"
-    counter = _counter(loop.node)
+    counters = stepped_names(loop.node)
     arrays = {
         text_of(child_of(d, "declarator"))
         for d in walk(kernel.body_node)
@@ -145,7 +145,7 @@ def _why_not_less(loop: _Loop, kernel: KernelSyntax) -> str | None:
     }
     for subscript in kernel.subscripts:
         inside = loop.node.start_byte <= subscript.span.start < loop.node.end_byte
-        if inside and subscript.base in arrays and any(counter in names_in(i) for i in subscript.indices):
+        if inside and subscript.base in arrays and any(counters & names_in(i) for i in subscript.indices):
             return f"indexes `{subscript.base}` by its counter: only unrolled can that stay in registers"
     return None
 
@@ -155,12 +155,6 @@ def _is_shared(declarator: Node) -> bool:
     while around is not None and around.type != "declaration":
         around = around.parent
     return around is not None and any(text_of(c) == "__shared__" for c in around.children)
-
-
-def _counter(loop: Node) -> str:
-    update = loop.child_by_field_name("update")
-    names = names_in(update) if update is not None else frozenset()
-    return next(iter(sorted(names)), "")
 
 
 def _candidate(

@@ -19,8 +19,10 @@ from hipscope.analysis.source.nodes import (
     BARRIERS,
     LOOPS,
     ancestors,
+    bare,
     called,
     child_of,
+    condition_of,
     names_in,
     text_of,
     walk,
@@ -211,9 +213,8 @@ def _if(branch: _Branch, node: Node, mask: str | None) -> None:
 
 
 def _asked(node: Node) -> Node:
-    condition = child_of(node, "condition")
-    value = condition.child_by_field_name("value")
-    if value is None or len([c for c in condition.named_children if c.type != "comment"]) != 1:
+    value = condition_of(node)
+    if value is None:
         raise _CannotMask("declares something in its condition")
     if any(child.type == "constexpr" for child in node.children):
         raise _CannotMask("is decided by the compiler")
@@ -222,8 +223,7 @@ def _asked(node: Node) -> Node:
 
 def _condition(branch: _Branch, node: Node, mask: str | None) -> str:
     """The name of what holds where the mask and the condition do."""
-    while node.type == "parenthesized_expression" and len(node.named_children) == 1:
-        node = node.named_children[0]
+    node = bare(node)
     both = node.type == "binary_expression" and text_of(child_of(node, "operator")) == "&&"
     if both and any(n.type == "subscript_expression" for n in walk(child_of(node, "right"))):
         return _condition(branch, child_of(node, "right"), _condition(branch, child_of(node, "left"), mask))

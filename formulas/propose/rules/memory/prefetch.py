@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, unsteady_names
+from hipscope.analysis.kernel.loops import head_values
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
     child_of,
+    condition_of,
     declared_name,
     names_in,
     squeeze,
     text_of,
     walk,
+    walk_outside,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
@@ -187,9 +190,7 @@ def _try(
 
 def _condition(loop: Node) -> Node:
     """The condition of a loop whose steps are whole. Raises CannotSlice for other loops."""
-    condition = loop.child_by_field_name("condition")
-    if loop.type == "while_statement" and condition is not None:
-        condition = condition.child_by_field_name("value")
+    condition = condition_of(loop)
     if condition is None or loop.type not in ("for_statement", "while_statement"):
         raise CannotSlice("does not begin with its condition")
     if loop.parent is None or loop.parent.type != "compound_statement" or loop.has_error:
@@ -207,7 +208,9 @@ def _condition(loop: Node) -> Node:
 
 def _steps(loop: Node, condition: Node, kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[_Step]:
     """The step with each barrier before which it loads something for other threads, the last one first."""
-    statements, first = _body(loop), _first(loop)
+    statements, first = _body(loop), head_values(loop)
+    if first is None:
+        raise CannotSlice("begins with more than values of variables")
     barriers = list(top_level_barriers(statements))
     for before, barrier in reversed(list(zip([0, *barriers], barriers, strict=False))):
         loaded = any(True for _ in _loads(statements[before:barrier], kernel, facts))
@@ -287,19 +290,13 @@ def _left_over(found: Slice, step: _Step) -> list[Node]:
     for declaration in found.declarations:
         named = [declared_name(d) for d in declaration.children_by_field_name("declarator")]
         names = {text_of(n) for n in named if n is not None}
-        mentions = (n for n in _outside(step.loop, gone) if n.type == "identifier" and text_of(n) in names)
+        mentions = (
+            n for n in walk_outside(step.loop, gone) if n.type == "identifier" and text_of(n) in names
+        )
         if sum(1 for _ in mentions) == len(named):
             unused.append(declaration)
             gone.add(declaration.id)
     return unused
-
-
-def _outside(node: Node, gone: set[int]) -> Iterator[Node]:
-    """The node and all below it but what is gone."""
-    if node.id not in gone:
-        yield node
-        for child in node.children:
-            yield from _outside(child, gone)
 
 
 def _body(loop: Node) -> tuple[Node, ...]:
@@ -336,21 +333,6 @@ def _stores_for_others(statement: Node, kernel: KernelSyntax) -> bool:
         if left.type == "subscript_expression"
         for n in [next(inner for inner in walk(left) if inner.type == "identifier")]
     )
-
-
-def _first(loop: Node) -> dict[str, tuple[str, Node]]:
-    """The variables that a loop's head declares or sets, with their types ("" for those from before) and values."""
-    head = loop.child_by_field_name("initializer")
-    found: dict[str, tuple[str, Node]] = {}
-    if head is None:
-        return found
-    kind = squeeze(text_of(child_of(head, "type"))) if head.type == "declaration" else ""
-    for node in walk(head):
-        if node.type == "init_declarator":
-            found[text_of(child_of(node, "declarator"))] = kind, child_of(node, "value")
-        elif node.type == "assignment_expression":
-            found[text_of(child_of(node, "left"))] = "", child_of(node, "right")
-    return found
 
 
 def _changes(update: Node | None) -> Iterator[_Change]:

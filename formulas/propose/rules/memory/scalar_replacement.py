@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, squeeze, text_of, walk
+from hipscope.analysis.kernel.loops import head_values
+from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, condition_of, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -200,31 +201,19 @@ def _entry(loop: Node, kernel: KernelSyntax) -> str | None:
     """The condition under which a loop has a first step, as a text before it: "" for always, None where not known."""
     if loop.type == "do_statement":
         return ""
-    condition = loop.child_by_field_name("condition")
-    if condition is None or loop.type == "for_range_loop":
+    condition = condition_of(loop)
+    if condition is None or loop.type == "for_range_loop" or not is_pure(condition, kernel):
         return None
-    if condition.type == "condition_clause":
-        condition = child_of(condition, "value")
-    if not is_pure(condition, kernel) or condition.type == "declaration":
+    begins = head_values(loop)
+    if begins is None or len(begins) > 1:
         return None
-    begins = loop.child_by_field_name("initializer")
-    if begins is None:
-        return text_of(condition)
-    declared = [n for n in walk(begins) if n.type == "init_declarator"]
-    if (
-        begins.type != "declaration"
-        or len(declared) != 1
-        or len(begins.children_by_field_name("declarator")) != 1
-    ):
-        return None
-    counter, value = child_of(declared[0], "declarator"), child_of(declared[0], "value")
-    if counter.type != "identifier" or not is_pure(value, kernel):
-        return None
-    begin = text_of(value)
-    kind = squeeze(text_of(child_of(begins, "type")))
-    return renamed(
-        condition, {text_of(counter): begin if begin.isdigit() else f"static_cast<{kind}>({begin})"}
-    )
+    texts = {}
+    for counter, (kind, value) in begins.items():
+        if not kind or not is_pure(value, kernel):
+            return None
+        begin = text_of(value)
+        texts[counter] = begin if begin.isdigit() else f"static_cast<{kind}>({begin})"
+    return renamed(condition, texts)
 
 
 def _splices(

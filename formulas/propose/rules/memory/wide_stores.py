@@ -36,6 +36,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     indentation,
     style_of,
 )
+from hipscope.formulas.propose.rules.shared.kept_arrays import is_promised
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _copies(kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[_Edit]:
     own = _own_memory(kernel)
     for call in _calls(kernel, "memcpy"):
         roots = [root for argument in arguments_of(call)[:2] if (root := _root(argument)) is not None]
-        if len(roots) != 2 or own & {*roots} or all(_is_promised(root, kernel, facts) for root in roots):
+        if len(roots) != 2 or own & {*roots} or all(is_promised(root, kernel, facts) for root in roots):
             continue
         yield _renamed(call, "__builtin_memcpy", fills=False)
 
@@ -224,11 +225,6 @@ def _renamed(call: Node, name: str, *, fills: bool) -> _Edit:
     function = child_of(call, "function")
     splice = Splice(function.start_byte, function.end_byte, name.encode())
     return _Edit(call.start_point.row + 1, (splice,), fills)
-
-
-def _is_promised(root: str, kernel: KernelSyntax, facts: LaunchFacts) -> bool:
-    parameter = kernel.parameter(root)
-    return root in facts.promised or (parameter is not None and "restrict" in parameter.type)
 
 
 def _own_memory(kernel: KernelSyntax) -> frozenset[str]:

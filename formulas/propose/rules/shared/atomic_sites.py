@@ -13,7 +13,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import ancestors, child_of, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, bare, child_of, text_of, walk
 from hipscope.analysis.source.number_types import Element, element_bytes, element_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
@@ -134,8 +134,7 @@ def constant_element(address: Node) -> int | None:
 
 def _place_by(bases: Sequence[str], address: Node) -> Node | None:
     """Where the offset in an address is read from one of these arrays; None where it is not."""
-    while address.type == "parenthesized_expression" and address.named_children:
-        address = address.named_children[0]
+    address = bare(address)
     inner = child_of(address, "argument") if address.type == "pointer_expression" else address
     offset = child_of(inner, "indices" if inner.type == "subscript_expression" else "right")
     return (

@@ -348,6 +348,12 @@ def step_before(line: str, style: Style) -> str:
     return "\t" if line.startswith("\t") else style.step
 
 
+def with_steps(line: str, step: str) -> str:
+    """The line with the tabs that it begins with as steps of the file's indentation."""
+    text = line.lstrip("\t")
+    return step * (len(line) - len(text)) + text
+
+
 def is_pure(expression: Node, kernel: KernelSyntax | None = None) -> bool:
     """True when evaluating the expression twice is the same as once: no assignment, no call but casts and min/max.
 

@@ -56,6 +56,11 @@ def no_macro_hides(kernel: KernelSyntax, seen: Set[int] = frozenset()) -> str | 
     return None
 
 
+def seen_through_whole(kernel: KernelSyntax) -> str | None:
+    """All calls and macros of a kernel are known."""
+    return kernel.through.opaque[0].sentence if kernel.through.opaque else None
+
+
 def waits_for_no_workgroup(kernel: KernelSyntax) -> str | None:
     """What a kernel reads may be loaded at another time: no other workgroup is waited for, or told of a store."""
     why = relies_on_others(kernel)

@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import called, child_of, declared_name, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import (
+    called,
+    child_of,
+    declared_name,
+    names_in,
+    squeeze,
+    text_of,
+    walk,
+    walk_outside,
+)
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
@@ -34,10 +43,12 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     numbered_name,
     renamed,
     style_of,
+    with_steps,
 )
 from hipscope.formulas.propose.rules.shared.preconditions import (
     first_refusal,
     no_macro_hides,
+    seen_through_whole,
     waits_for_no_workgroup,
 )
 from hipscope.formulas.propose.rules.tiles.thread_parts import place_of
@@ -103,11 +114,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     return Refusal(NAME, "; ".join(reasons) or "the kernel has no loop that counts up")
 
 
-def _seen_through(kernel: KernelSyntax) -> str | None:
-    return kernel.through.opaque[0].sentence if kernel.through.opaque else None
-
-
-_PRECONDITIONS = (no_macro_hides, _seen_through, waits_for_no_workgroup)
+_PRECONDITIONS = (no_macro_hides, seen_through_whole, waits_for_no_workgroup)
 
 
 def _candidate(source: bytes, rewrite: _Rewrite, facts: LaunchFacts) -> Candidate:
@@ -273,7 +280,7 @@ class _Rewrite:
         staged = {n.id for operand in self.tiled.operands for n in operand.nodes}
         places = {n.id: place for n in walk(node) if (place := place_of(n)) is not None}
         silent = places.keys() | {place.id for place in places.values()}
-        return all(n.id in silent or self._quiet_alone(n) for n in _outside(node, staged))
+        return all(n.id in silent or self._quiet_alone(n) for n in walk_outside(node, staged))
 
     def _quiet_alone(self, node: Node) -> bool:
         if node.type == "pointer_expression" or (node.type == "field_expression" and "->" in text_of(node)):
@@ -315,9 +322,9 @@ class _Rewrite:
             *("\t\t" + line for tile in self.tiles for line in self._loads(tile)),
             "\t\t__syncthreads();",
         ]
-        yield from (outer + _indented(line, step) for line in lines)
+        yield from (outer + with_steps(line, step) for line in lines)
         yield from self._steps(outer + step * 2)
-        yield from (outer + _indented(line, step) for line in ("\t\t__syncthreads();", "\t}", "}"))
+        yield from (outer + with_steps(line, step) for line in ("\t\t__syncthreads();", "\t}", "}"))
 
     def _whole(self) -> str:
         """Whether a whole tile of steps is left."""
@@ -427,7 +434,7 @@ class _Rewrite:
             )
             if not names or not names <= self.tiled.knows.declared.keys() or not self._is_quiet(statement):
                 continue
-            uses = (n for s in statements for n in _outside(s, gone) if n.type == "identifier")
+            uses = (n for s in statements for n in walk_outside(s, gone) if n.type == "identifier")
             if sum(1 for n in uses if text_of(n) in names) == len(names):
                 gone.add(statement.id)
         return gone
@@ -449,7 +456,9 @@ class _Rewrite:
         gone = self._left_over(statements, set(replaced))
         texts = [(s, renamed(s, {}, replaced)) for s in statements if s.id not in gone]
         ahead = f"{self.step} * {loop.step}" if loop.step > 1 else self.step
-        used = any(n.type == "identifier" and text_of(n) == loop.counter for n in _outside(loop.body, gone))
+        used = any(
+            n.type == "identifier" and text_of(n) == loop.counter for n in walk_outside(loop.body, gone)
+        )
         masked = self.tiled.guards and not self._is_quiet(loop.body)
         if masked:
             yield f"{outer}if ({self._condition()}) {{"
@@ -499,25 +508,11 @@ def _added(index: Node, tiled: TiledLoop) -> bool:
     return "".join(text_of(index).split()) in (counter, f"{counter}/{step}")
 
 
-def _outside(node: Node, gone: set[int]) -> Iterator[Node]:
-    """The node and all below it but what is gone."""
-    if node.id not in gone:
-        yield node
-        for child in node.children:
-            yield from _outside(child, gone)
-
-
 def _shifted(text: str, where: str, to: str) -> Iterator[str]:
     """The lines of a statement that stood at one indentation, at another."""
     first, *rest = text.splitlines()
     yield to + first
     yield from (to + line.removeprefix(where) if line.strip() else "" for line in rest)
-
-
-def _indented(line: str, step: str) -> str:
-    """The tabs at the start of a line as steps of the file's indentation."""
-    bare = line.lstrip("\t")
-    return step * (len(line) - len(bare)) + bare
 
 
 def _head_end(source: bytes, guard: LoopGuard) -> int:

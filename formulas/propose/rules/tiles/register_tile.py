@@ -43,8 +43,13 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     line_start,
     negated,
     style_of,
+    with_steps,
 )
-from hipscope.formulas.propose.rules.shared.preconditions import first_refusal, no_macro_hides
+from hipscope.formulas.propose.rules.shared.preconditions import (
+    first_refusal,
+    no_macro_hides,
+    seen_through_whole,
+)
 from hipscope.formulas.propose.rules.tiles.output_jamming import (
     CannotJam,
     Jam,
@@ -166,10 +171,6 @@ def _can_be_repeated(kernel: KernelSyntax) -> str | None:
     return None if word is None else f"the kernel uses `{word[0]}`"
 
 
-def _seen_through(kernel: KernelSyntax) -> str | None:
-    return kernel.through.opaque[0].sentence if kernel.through.opaque else None
-
-
 def _no_exchange(kernel: KernelSyntax) -> str | None:
     for node in walk(kernel.body_node):
         if node.type == "lambda_expression":
@@ -288,7 +289,7 @@ _PRECONDITIONS = (
     _no_helper_that_asks,
     _indices_by_name,
     _can_be_repeated,
-    _seen_through,
+    seen_through_whole,
     _no_exchange,
     _no_results_of_atomics,
     _no_unseen_stores,
@@ -397,7 +398,7 @@ class _Rewrite:
     def _placed(self, first: Node, lines: list[str]) -> str:
         """The lines in the place of a statement."""
         outer, step, newline = indentation(self.source, first.start_byte), self.style.step, self.style.newline
-        text = newline.join(outer + _stepped(line, step) for line in lines)
+        text = newline.join(outer + with_steps(line, step) for line in lines)
         begins = not self.source[line_start(self.source, first.start_byte) : first.start_byte].strip()
         return text.removeprefix(outer) if begins else newline + text
 
@@ -407,7 +408,7 @@ class _Rewrite:
         head = first.parent if first.parent is not None else first
         outer, before = indentation(self.source, head.start_byte), first.prev_sibling
         start = before.end_byte if before is not None and before.type != "comment" else first.start_byte
-        inner = (outer + self.style.step + _stepped(line, self.style.step) for line in lines)
+        inner = (outer + self.style.step + with_steps(line, self.style.step) for line in lines)
         text = self.style.newline.join([" {" if start < first.start_byte else "{", *inner, f"{outer}}}"])
         return Splice(start, last.end_byte, text.encode("utf-8", "surrogateescape"))
 
@@ -467,7 +468,7 @@ class _Rewrite:
             ]
         outer = indentation(self.source, at)
         text = "".join(
-            outer + _stepped(line, self.style.step) + self.style.newline for line in self._loop(lines)
+            outer + with_steps(line, self.style.step) + self.style.newline for line in self._loop(lines)
         )
         yield Splice(line_start(self.source, at), line_start(self.source, at), text.encode())
         yield from self._renamed(child_of(guard.statement, "condition"), "0")
@@ -566,12 +567,6 @@ class _Rewrite:
         return name in self.registers or (
             target.parent is not None and target.parent.type in ("assignment_expression", "update_expression")
         )
-
-
-def _stepped(line: str, step: str) -> str:
-    """The tabs at the start of a line as steps of the file's indentation."""
-    bare = line.lstrip("\t")
-    return step * (len(line) - len(bare)) + bare
 
 
 def _fresh(style: Style, axis: str) -> _Names:
