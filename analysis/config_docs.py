@@ -1,17 +1,18 @@
-"""Writes the page about `hipscope.toml` from the model that checks it: `python -m hipscope.analysis.config_docs`.
+"""Writes the pages about `hipscope.toml` from the model that checks it: `python -m hipscope.analysis.config_docs`.
 
-With `--schema` its JSON schema, `docs/hipscope-toml.json`.
+Beside them its JSON schema, `docs/hipscope-toml.json`.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+from pathlib import Path
 from typing import Any
 
 from hipscope.analysis.config import CONFIG_FILE, Config, config_keys
 
 PAGE = "docs/configuration.md"
+REWRITES_PAGE = "docs/configuration-rewrites.md"
 SCHEMA = "docs/hipscope-toml.json"
 
 _HEAD = f"""# {CONFIG_FILE}
@@ -47,16 +48,26 @@ API says of it in a configured build folder, else they are `-std=c++17 -O3`.
 An editor that speaks to `hipscope lsp` shows mistakes on their keys, offers keys and says what they mean. For a TOML
 plugin such as taplo there is the JSON schema [hipscope-toml.json](hipscope-toml.json).
 
+The tables `[accordo]`, `[optimize]` and `[llm]`: [settings of rewrites](configuration-rewrites.md).
+
 *This page is written by `python -m hipscope.analysis.config_docs`; a test keeps it current.*
 """
 
+_REWRITES_HEAD = f"""# {CONFIG_FILE}: rewrites
 
-def render() -> str:
-    """The page as Markdown."""
-    lines = [_HEAD.rstrip()]
+How rewrites are proposed and proved: the tables for them in [{CONFIG_FILE}](configuration.md).
+"""
+_OF_REWRITES = ("accordo", "optimize", "llm")
+
+
+def render(*, rewrites: bool = False) -> str:
+    """The page as Markdown, or the one with the tables for rewrites."""
+    lines = [(_REWRITES_HEAD if rewrites else _HEAD).rstrip()]
     table: str | None = None
     for name, default, description in config_keys():
         section = name.rpartition(".")[0]
+        if (section in _OF_REWRITES) is not rewrites:
+            continue
         if section != table:
             table = section
             about = (
@@ -83,4 +94,5 @@ def schema() -> str:
 
 
 if __name__ == "__main__":
-    print(schema() if "--schema" in sys.argv[1:] else render(), end="")
+    for page, text in {PAGE: render(), REWRITES_PAGE: render(rewrites=True), SCHEMA: schema()}.items():
+        Path(page).write_text(text, encoding="utf-8")

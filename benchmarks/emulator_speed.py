@@ -5,7 +5,7 @@ time (so that other programs on the machine disturb less), and what all cores ga
 of a whole launch, from its first instruction to the last: what setting up and starting waves costs is in it, what
 loading the program and writing the profile costs is not. The median of the launches counts.
 `--threads` gives another table, for machines with more cores: the rates of one thread, and what numbers of them gain.
-`--update` writes the table into docs/benchmarks.md:
+`--update` writes the table into docs/benchmarks-emulator.md:
 
     python benchmarks/emulator_speed.py [--threads 2 4 8 16] [--update]
 """
@@ -33,7 +33,7 @@ from hipscope.emulator.devices import write_device_config
 from hipscope.emulator.runner import EmulatorOptions, emulator_environment
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+PAGE = HERE.parent / "docs" / "benchmarks-emulator.md"
 DIVERGENT = ("strided", "gather", "hist")  # lanes of one wave in many lines
 BEGIN, END = "<!-- begin: emulator_speed.py -->\n", "<!-- end: emulator_speed.py -->\n"
 
@@ -43,7 +43,9 @@ BY_THREADS = "<!-- begin: emulator_speed.py --threads -->\n", "<!-- end: emulato
 def main() -> None:
     """Print the table, or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--update", action="store_true", help="write the table into docs/benchmarks.md")
+    parser.add_argument(
+        "--update", action="store_true", help="write the table into docs/benchmarks-emulator.md"
+    )
     parser.add_argument("--threads", type=int, nargs="+", help="numbers of threads to compare with one")
     options = parser.parse_args()
     text = "\n".join(by_threads(options.threads) if options.threads else table()) + "\n"

@@ -1,6 +1,6 @@
 """The defences of the proof that can be switched off one by one, so that a test can show what only one of them sees.
 
-Names only; docs/accordo.md says what each is for. Nothing but tests switches any of them off.
+Names only; docs/accordo-defences.md says what each is for. Nothing but tests switches any of them off.
 """
 
 from __future__ import annotations

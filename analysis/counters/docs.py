@@ -1,12 +1,17 @@
-"""Writes the page about metrics from their tables: `python -m hipscope.analysis.counters.docs > docs/metrics.md`."""
+"""Writes the pages about metrics from their tables: `python -m hipscope.analysis.counters.docs`.
+
+A page for each group of the first architecture, one for each other architecture, and one that leads to them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from hipscope.analysis.counters.table import Metric, MetricTable, metric_table, tables
 
 PAGE = "docs/metrics.md"
+FOLDER = "docs/metrics"
 _BASE = "gfx942"
 
 _HEAD = """# Metrics
@@ -17,42 +22,48 @@ known; it is never filled in. Counters are sums over the launches for which they
 kernel give one value.
 
 Names in formulas: T, the nanoseconds of these launches; LAUNCHES, their number; CU, SIMD (of a CU), XCD, SE (shader
-engines), CHANNELS (of the L2), CLOCK (MHz) and WAVES_PER_CU of the device. Other short names are expressions, listed
-below. Sources: *compute* is the panel of rocprofiler-compute, *guided tuning* the key of AMD's guided-tuning report
-card, *counter_defs* the definitions that rocprofiler-sdk ships.
+engines), CHANNELS (of the L2), CLOCK (MHz) and WAVES_PER_CU of the device. Other short names are
+[expressions](metrics/names.md). Sources: *compute* is the panel of rocprofiler-compute, *guided tuning* the key of
+AMD's guided-tuning report card, *counter_defs* the definitions that rocprofiler-sdk ships.
 """
 
 
-def page() -> str:
-    """The page in Markdown."""
-    return "\n".join([_HEAD, *_base(), *_others()]) + "\n"
-
-
-def _base() -> Iterator[str]:
-    table = metric_table(_BASE)
-    assert table is not None
-    yield f"## {_BASE} (MI300A, MI300X, MI308X, MI325X): {len(table.metrics)} metrics\n"
-    for group, title in table.groups.items():
-        yield f"### {title}\n\n`--metrics {group}`\n"
-        yield from _rows(m for m in table.metrics.values() if m.group == group)
-    yield from _names(table.names)
-
-
-def _others() -> Iterator[str]:
+def pages() -> dict[str, str]:
+    """The texts of all pages, by their paths."""
     base = metric_table(_BASE)
     assert base is not None
-    for name in tables():
-        table = metric_table(name)
-        if name == _BASE or table is None:
-            continue
-        yield f"## {name}: {len(table.metrics)} metrics\n"
-        gone = [key for key in base.metrics if key not in table.metrics]
-        changed = [metric for key, metric in table.metrics.items() if base.metrics.get(key) != metric]
-        if gone and len(gone) < len(base.metrics) // 2:
-            yield f"Without: {', '.join(f'`{key}`' for key in gone)}.\n"
-        yield "What differs from gfx942:\n" if len(changed) < len(table.metrics) else ""
-        yield from _rows(iter(changed))
-        yield from _names(_changed_names(table, base))
+    groups = {group: list(_group(base, group)) for group in base.groups}
+    others = {name: list(_other(name, table, base)) for name in tables() if (table := _not_base(name))}
+    names = ["# Expressions in formulas\n", "The short names in the formulas of [metrics](../metrics.md).\n"]
+    written = {**groups, **others, "names": [*names, *_names(base.names)]}
+    listed = [f"- [{title}](metrics/{group}.md): `--metrics {group}`" for group, title in base.groups.items()]
+    head = [_HEAD, f"## {_BASE} (MI300A, MI300X, MI308X, MI325X): {len(base.metrics)} metrics\n", *listed]
+    further = ["", "## Other architectures\n", *(f"- [{name}](metrics/{name}.md)" for name in others)]
+    texts = {f"{FOLDER}/{name}.md": lines for name, lines in written.items()}
+    return {
+        path: "\n".join(lines).rstrip() + "\n" for path, lines in {PAGE: [*head, *further], **texts}.items()
+    }
+
+
+def _not_base(name: str) -> MetricTable | None:
+    return None if name == _BASE else metric_table(name)
+
+
+def _group(table: MetricTable, group: str) -> Iterator[str]:
+    yield f"# {table.groups[group]}\n"
+    yield f"The [metrics](../metrics.md) of `hipscope show CAPTURE --metrics {group}` on {_BASE}.\n"
+    yield from _rows(m for m in table.metrics.values() if m.group == group)
+
+
+def _other(name: str, table: MetricTable, base: MetricTable) -> Iterator[str]:
+    yield f"# {name}: {len(table.metrics)} metrics\n"
+    yield f"The [metrics](../metrics.md) of {name}, as they differ from those of {_BASE}.\n"
+    gone = [key for key in base.metrics if key not in table.metrics]
+    changed = [metric for key, metric in table.metrics.items() if base.metrics.get(key) != metric]
+    if gone and len(gone) < len(base.metrics) // 2:
+        yield f"Without: {', '.join(f'`{key}`' for key in gone)}.\n"
+    yield from _rows(iter(changed))
+    yield from _names(_changed_names(table, base))
 
 
 def _changed_names(table: MetricTable, base: MetricTable) -> dict[str, str]:
@@ -74,4 +85,6 @@ def _names(names: Mapping[str, str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    for path, text in pages().items():
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(text, encoding="utf-8")

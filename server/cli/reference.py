@@ -1,13 +1,12 @@
-"""The part of docs/command-line.md that says which options there are: `python -m hipscope.server.cli.reference PAGE`.
+"""What the pages of the command line say of commands and options: `python -m hipscope.server.cli.reference`.
 
-Takes the parser of the command line, gives Markdown; writes it between the marks of the page, and the manual page
-beside it.
+Takes the parser of the command line, gives Markdown; writes it between the marks of the pages, and the manual page
+beside them.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,10 +20,21 @@ from hipscope.server.cli import man
 from hipscope.server.cli.main import app, options
 from hipscope.server.console.options import ProgramCommand
 
-PAGE = "docs/command-line.md"
-MAN_PAGE = "hipscope.1"  # beside it
-_BEGIN = "<!-- options: written by python -m hipscope.server.cli.reference -->"
-_END = "<!-- end of options -->"
+MAN_PAGE = "docs/hipscope.1"
+_COMMANDS = "docs/command-line.md"
+# Which page has the options of which commands; the last one has those of all others, and of every command.
+_PROFILES, _REWRITES, _TOOLS = (f"docs/options-{name}.md" for name in ("profiles", "rewrites", "tools"))
+_PAGE_OF = {
+    **dict.fromkeys(
+        ("init", "profile", "show", "compare", "history", "check", "resources", "sweep"), _PROFILES
+    ),
+    **dict.fromkeys(
+        ("optimize", "recipes", "validate", "restore", "prompt", "consent", "llm", "attempts"), _REWRITES
+    ),
+}
+PAGES = (_COMMANDS, _PROFILES, _REWRITES, _TOOLS)
+_BEGIN = "<!-- {}: written by python -m hipscope.server.cli.reference -->"
+_END = "<!-- end of {} -->"
 _OWN_HELP = ("emulate",)  # it takes the words of rocprofv3, and has a table of its own
 
 
@@ -40,14 +50,19 @@ class CliParameter:
     help: str
 
 
-def usage() -> str:
-    """One line per command, then a table of all options."""
-    known = list(all_parameters(app))
-    lines = [f"    {command_line(name, info.cls, parameters)}" for name, info, parameters in known]
+def commands() -> str:
+    """One line per command."""
+    known = all_parameters(app)
+    return "\n".join(f"    {command_line(name, info.cls, parameters)}" for name, info, parameters in known)
+
+
+def option_table(page: str) -> str:
+    """The options of the commands of a page."""
+    everywhere = ("every command", list(_parameters(options)))
+    known = [everywhere, *((name, found) for name, _, found in all_parameters(app))]
     merged: dict[tuple[str, str, str], list[str]] = {}
-    everywhere = _parameters(options)
-    for name, found in (("every command", everywhere), *((name, found) for name, _, found in known)):
-        for option in found:
+    for name, found in known:
+        for option in found if _PAGE_OF.get(name, _TOOLS) == page else ():
             if option.names:
                 words = " ".join(filter(None, [", ".join(option.names), option.value]))
                 of = "hipscope" if option.names == ("--version",) else name
@@ -56,7 +71,7 @@ def usage() -> str:
         f"| `{words}` | {', '.join(of)} | {default} | {what} |"
         for (words, default, what), of in merged.items()
     ]
-    return "\n".join([*lines, "", "| option | of | default | what |", "|---|---|---|---|", *table])
+    return "\n".join(["| option | of | default | what |", "|---|---|---|---|", *table])
 
 
 def all_parameters(app: typer.Typer) -> Iterator[tuple[str, CommandInfo, list[CliParameter]]]:
@@ -66,13 +81,15 @@ def all_parameters(app: typer.Typer) -> Iterator[tuple[str, CommandInfo, list[Cl
             yield info.name or info.callback.__name__, info, list(_parameters(info.callback))
 
 
-def renewed(page: str) -> str:
-    """The page with its options as they are. Raises ValueError when it has no place for them."""
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
+def renewed(page: str, text: str) -> str:
+    """The text of a page with its commands or options as they are. Raises ValueError without a place for them."""
+    what = "commands" if page == _COMMANDS else "options"
+    first, last = _BEGIN.format(what), _END.format(what)
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
     if not (begin and end):
-        raise ValueError(f"no `{_BEGIN}` with its end")
-    return f"{before}{_BEGIN}\n\n{usage()}\n\n{_END}{after}"
+        raise ValueError(f"no `{first}` with its end")
+    return f"{before}{begin}\n\n{commands() if page == _COMMANDS else option_table(page)}\n\n{end}{after}"
 
 
 def command_line(name: str, kind: type | None, parameters: Sequence[CliParameter]) -> str:
@@ -128,6 +145,6 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    page = Path(sys.argv[1] if len(sys.argv) > 1 else PAGE)
-    page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
-    page.with_name(MAN_PAGE).write_text(man.page(), encoding="utf-8")
+    for page in map(Path, PAGES):
+        page.write_text(renewed(str(page), page.read_text(encoding="utf-8")), encoding="utf-8")
+    Path(MAN_PAGE).write_text(man.page(), encoding="utf-8")

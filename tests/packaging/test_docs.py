@@ -61,43 +61,21 @@ def test_every_page_is_in_the_menu_of_the_site() -> None:
     assert sorted(menu) == sorted(pages)
 
 
-# Pages that a user reads from top to bottom. References (the command line, settings, metrics) are looked into.
-READ_THROUGH = [
-    "accuracy",
-    "answer-key",
-    "benches",
-    "check",
-    "check-limits",
-    "ci",
-    "editors",
-    "emulator",
-    "emulator/engine",
-    "emulator/headers",
-    "emulator/hip",
-    "emulator/instructions",
-    "emulator/state",
-    "emulator/timing",
-    "faq",
-    "glossary",
-    "gpu-captures",
-    "how-it-works",
-    "llm",
-    "mutations",
-    "public-projects",
-    "real-programs",
-    "recipes",
-    "resources",
-    "rewrites",
-    "schemas",
-    "troubleshooting",
-    "tutorial",
-    "where",
-]
+DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
 
 
-@pytest.mark.parametrize("name", READ_THROUGH)
-def test_a_page_is_short_enough_to_be_read(name: str) -> None:
-    assert len((ROOT / "docs" / f"{name}.md").read_bytes()) <= 8 * 1024
+@pytest.mark.parametrize("page", DOCS, ids=label)
+def test_a_page_is_short_enough_to_be_read(page: Path) -> None:
+    assert len(page.read_bytes()) <= 8 * 1024
+
+
+@pytest.mark.parametrize("page", DOCS, ids=label)
+def test_a_page_says_first_what_it_is_for(page: Path) -> None:
+    text = page.read_text(encoding="utf-8").replace("\n## What it means\n", "")  # a finding's page begins so
+    title, empty, first, *_ = text.splitlines()
+    assert title.startswith("# ")
+    assert empty == ""
+    assert re.match(r"[\w`*\[(]", first), "a sentence, not a table, a list or a heading"
 
 
 # Where a reader meets the words of the field first.

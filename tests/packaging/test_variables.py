@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "debugging.md"
+PAGE = ROOT / "docs" / "environment.md"
 SUFFIXES = {".py", ".cpp", ".hpp", ".sh", ".ts", ".mjs", ".lua", ".el"}
 # A name in quotes, `$NAME`, `${NAME` or `env.NAME`: macros of C++ and options of CMake are written without.
 USE = re.compile(r"""(?:["'`]|\$\{?|\benv\.|\{ )(HIPSCOPE_[A-Z0-9_]+)\b""")

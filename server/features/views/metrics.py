@@ -17,7 +17,7 @@ from hipscope.server.features.commands import METRICS
 from hipscope.server.features.views.isa import asked_kernel
 from hipscope.server.features.views.pages import open_text
 from hipscope.server.render.blocks import Block, Heading, Table, literal, to_markdown
-from hipscope.server.render.formula_pages import anchor, doc_page
+from hipscope.server.render.formula_pages import doc_page
 from hipscope.server.render.words import count
 from hipscope.server.reports.schema.metrics import Metric
 from hipscope.server.reports.schema.profile import Kernel, Report
@@ -52,9 +52,7 @@ def shown_metrics(report: Report, kernel: Kernel, link: str = "") -> list[Block]
         own = [one for one in found if one.group == group][:_EACH]
         if own:
             name = _short(titles[group])
-            rows.append(
-                (_to_page(name, titles[group]) if link else name, literal(", ".join(map(_said, own))))
-            )
+            rows.append((_to_page(name, group) if link else name, literal(", ".join(map(_said, own)))))
     if rows:
         table = Table(("metrics", f"{report.provenance}"), tuple(rows))
         return [table, link] if link else [table]
@@ -103,10 +101,10 @@ def _said(one: Metric) -> str:
     return f"{one.name} {value_text(one.value or 0.0)} {one.unit}".rstrip()
 
 
-def _to_page(name: str, title: str) -> str:
+def _to_page(name: str, group: str) -> str:
     """The name of a group as a link to where its metrics are explained."""
-    page = doc_page("metrics.md")
-    return f"[{name}]({from_fs_path(str(page))}#{anchor(title)})" if page is not None else name
+    page = doc_page(f"metrics/{group}.md")
+    return f"[{name}]({from_fs_path(str(page))})" if page is not None else name
 
 
 def _short(title: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hipscope.analysis.counters.docs import PAGE, page
+from hipscope.analysis.counters.docs import FOLDER, pages
 from hipscope.analysis.counters.formula import evaluate, names_in
 from hipscope.analysis.counters.metrics import (
     MeasuredMetric,
@@ -168,9 +168,11 @@ def test_the_main_table_has_what_amds_reports_have() -> None:
     } <= {key.rstrip(",") for key in keys}
 
 
-def test_the_page_is_current() -> None:
-    text = (ROOT / PAGE).read_text(encoding="utf-8")
-    assert text == page(), f"run: python -m hipscope.analysis.counters.docs > {PAGE}"
+def test_the_pages_are_current() -> None:
+    texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in pages()}
+    assert texts == pages(), "run: python -m hipscope.analysis.counters.docs"
+    left = {path.relative_to(ROOT).as_posix() for path in (ROOT / FOLDER).iterdir()} - pages().keys()
+    assert left == set()
 
 
 @pytest.mark.parametrize(("arch", "wide"), [("gfx1100", True), ("gfx1200", False), ("gfx1201", False)])

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from hipscope.server.cli.main import app
 from hipscope.server.cli.man import page
-from hipscope.server.cli.reference import MAN_PAGE, PAGE, all_parameters
+from hipscope.server.cli.reference import MAN_PAGE, all_parameters
 
 
 def test_the_man_page_names_every_command_and_option() -> None:
@@ -22,7 +22,7 @@ def test_the_man_page_names_every_command_and_option() -> None:
 
 
 def test_the_man_page_of_the_wheel_is_as_the_parser_is() -> None:
-    written = (Path(__file__).parents[3] / PAGE).with_name(MAN_PAGE)
+    written = Path(__file__).parents[3] / MAN_PAGE
     assert written.read_text(encoding="utf-8") == page(), "run `python -m hipscope.server.cli.reference`"
 
 

@@ -161,10 +161,10 @@ def test_a_kernel_with_other_arguments_is_not_the_same(folder: Path) -> None:
 def test_the_example_on_the_page_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (ROOT / "docs" / "accordo.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "accordo-limits.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     monkeypatch.chdir(folder)
-    exec(compile(code, "docs/accordo.md", "exec"), {})
+    exec(compile(code, "docs/accordo-limits.md", "exec"), {})
     shown = capsys.readouterr().out
     assert "(320, 1, 1) [1200, 1200]" in shown
     assert "ok b'\\x00\\x00\\x00\\x00'" in shown
