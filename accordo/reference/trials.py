@@ -47,12 +47,13 @@ from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.code_limits import CodeLimit
 from hipscope.accordo.trials.crossed_arguments import crossed_arguments, moved_numbers
 from hipscope.accordo.trials.launch_variants import (
+    LONGER_ROWS,
     grown_launch,
     launch_variants,
     longer_rows,
     named_variants,
 )
-from hipscope.accordo.trials.mixed_contents import write_mixed
+from hipscope.accordo.trials.mixed_contents import write_mixed, write_rising
 from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
 from hipscope.accordo.trials.structured_contents import write_in_order, write_parts
 from hipscope.analysis.errors import Cancelled
@@ -346,7 +347,18 @@ def plan_crossed(
     for number, row in enumerate(crossed_arguments(launch, parameters, conditions, args)):
         changed = write_dispatch(launch, work / f"{number}", row.kernarg, {})
         found.append(Planned("crossed", row.label, changed, inputs[row.draw]))
-    return found
+    return found + _rising(part, tried, work / "rising")
+
+
+def _rising(part: ReferenceRun, tried: Sequence[ReferenceRun], work: Path) -> list[Planned]:
+    """The launches with longer rows over floats that rise along each: what counts stands at the end."""
+    floats = {i: e for i, e in _elements(part).items() if e.kind == "float"}
+    rows = [run for run in tried if run.label.endswith(LONGER_ROWS)]
+    return [
+        Planned("crossed", f"{run.label}, rising", run.dispatch, made)
+        for number, run in enumerate(rows)
+        if (made := write_rising(run.dispatch.buffers, floats, work / f"{number}")) is not None
+    ]
 
 
 def _any_integers(part: ReferenceRun, labels: Collection[str]) -> frozenset[int]:

@@ -36,6 +36,7 @@ _MOST_INSTRUCTIONS = 2_000_000  # of waves: some tenths of a second
 _FEW_SIZES, _FEW_LIMITS = 4, 4
 _FEW_GROUPS = 2
 _MOST_LAUNCHES = 24
+_LEAST_SIZE = 8  # of what is no flag
 _BEYOND = 3  # past twice the limit: no multiple of anything
 
 Shape = tuple[int, int, int]
@@ -193,7 +194,38 @@ def _longer_sides(base: Base, limit: CodeLimit, folder: Path) -> Iterator[Beyond
         made = relocated(
             grown, folder / f"{side}", longer=True, repeats=repeats, turned=True, kernarg=kernarg
         )
-        yield Beyond("larger_sizes", f"{more * size:,} work-items along {'xyz'[side]}", made, limit)
+        label = f"{more * size:,} work-items along {'xyz'[side]}"
+        yield Beyond("larger_sizes", label, made, limit)
+        times = {n.offset: 1 + added / n.value for n in bounds}
+        larger = _all_larger(base, grown, kernarg, times, limit, folder / f"all_{side}")
+        if larger is not None:
+            yield Beyond("larger_sizes", f"{label}, all sizes beyond {limit.size:,}", larger, limit)
+
+
+def _all_larger(
+    base: Base,
+    grown: CapturedDispatch,
+    kernarg: bytes,
+    bounds: Mapping[int, float],
+    limit: CodeLimit,
+    folder: Path,
+) -> CapturedDispatch | None:
+    """The grown launch with all other sizes beyond the limit, too: what is as wide as its result is reached as a whole.
+
+    `bounds` are the arguments that grow with the side, by their place: how many times as large.
+    """
+    value = limit.size + _BEYOND
+    sizes = [n for n in _integers(base.dispatch, base.types) if n.offset not in bounds]
+    others = [n for n in sizes if _LEAST_SIZE < n.value <= limit.size][:_FEW_SIZES]
+    if not others or limit.width:
+        return None
+    times = sorted([*(value / n.value for n in others), *bounds.values()])
+    repeats = math.ceil(math.prod(times[-2:]))  # of rows and columns
+    if sum(b.size for b in base.dispatch.buffers) * (repeats + 1) > _MOST_BYTES:
+        return None
+    for more, one in enumerate(others, 1):  # no two the same
+        kernarg = with_changes(kernarg, [one], functools.partial(lambda n, _: n, value + more))
+    return relocated(grown, folder, longer=True, repeats=repeats, turned=True, kernarg=kernarg)
 
 
 def _with_contents(dispatch: CapturedDispatch, inputs: Path, folder: Path) -> CapturedDispatch:

@@ -99,7 +99,8 @@ def _values(number: Number, conditions: Named, *, any_bits: bool) -> list[float]
         return _each([was, 0, int(was) + (5 << 32), int(was) ^ _ALTERNATING, *named[:_FEW_NAMED]])
     if small:
         below = [-1] if number.element.name.startswith("int") else []
-        return _each([was, 1, 0, *below, *named[-_FEW_NAMED:], 2])
+        first = [2] if 2 in conditions.integers else []
+        return _each([was, *first, 1, 0, *below, *named[-_FEW_NAMED:], 2])
     return _each([was, was - 1, *named[-_FEW_NAMED:], 1])
 
 

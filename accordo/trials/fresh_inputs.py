@@ -25,6 +25,7 @@ from hipscope.accordo.dispatch.replaced_buffers import write_replacement
 from hipscope.accordo.model.defences import Defence
 from hipscope.accordo.trials.code_constants import NONE, Named
 from hipscope.accordo.trials.structured_contents import (
+    in_one_step,
     in_steps_of_one,
     renumbered,
     resorted,
@@ -45,8 +46,9 @@ EXTREME_INTEGERS, MINUS_ONE = 27, 28
 FEW_VALUES, ALL_NAN, OPPOSITE, SORTED, RENUMBERED = range(29, 34)
 EVEN_AS_NAMED, ODD_AS_NAMED = 34, 35  # every other input as AS_NAMED
 ENDS, WHOLE_ENDS = 36, 37  # of launches with a list in order
-SINGLE, FAR_BELOW, FULL = 38, 39, 40
-OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED)
+SINGLE, FAR_BELOW, FULL, AT_ONCE = 38, 39, 40, 41
+BELOW_NAMED = 42  # of a candidate's numbers only
+OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED, BELOW_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
     LARGE_INTEGERS: "large_integers", STRUCTURED: "special_inputs", SCALED_AGAIN: "scaled_inputs",
@@ -60,7 +62,7 @@ TRIALS: dict[int, Defence] = {
     SORTED: "structured_inputs", RENUMBERED: "structured_inputs",
     EVEN_AS_NAMED: "named_values", ODD_AS_NAMED: "named_values",
     ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers", SINGLE: "structured_inputs",
-    FAR_BELOW: "updated_memory", FULL: "mixed_integers",
+    FAR_BELOW: "updated_memory", FULL: "mixed_integers", AT_ONCE: "structured_inputs", BELOW_NAMED: "named_values",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -99,10 +101,12 @@ _WORDS = {
     FULL: "integers of each input among those of the others, none of them empty",
     FAR_BELOW: "all floats far below zero, those that are updated still farther",
     SINGLE: "what is sorted in steps of one",
+    AT_ONCE: "what is sorted in one step, all others 0",
     RENUMBERED: "what is numbered, in chains and the other way round",
     ENDS: "infinite ends of what is sorted, equal infinities side by side elsewhere",
     WHOLE_ENDS: "the smallest and the largest integers at the ends of what is sorted",
     AS_NAMED: "all floats of the size of one that a program names",
+    BELOW_NAMED: "all floats below zero, of the size of one that a program names",
     EVEN_AS_NAMED: "floats of the first, third ... input of the size of one that a program names",
     ODD_AS_NAMED: "floats of the second, fourth ... input of the size of one that a program names",
 }
@@ -135,6 +139,7 @@ _MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their 
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
 _EACH_NAN = _EACH_FULL = 5  # elements
 _EACH_PAIR, _OTHER = 12, 5  # elements for each pair, of which each fifth is of two infinities
+_BEYOND_IT = 1.2  # times a number: beyond it for certain
 _COMMON = 10  # one in so many elements: a mark rather than a value
 _FEW = 16
 _FEWEST = 4
@@ -548,7 +553,7 @@ def _fresh(
     if trial == FEW_VALUES:
         few = generator.choice(raw[_used(window, element)], _FEWEST)
         return bytes(generator.choice(few, len(raw)).tobytes())
-    if trial in (SORTED, RENUMBERED, SINGLE):
+    if trial in (SORTED, RENUMBERED, SINGLE, AT_ONCE):
         return _structured_otherwise(raw, element, trial, generator)
     if trial in _WHOLE:
         return _fresh_integers(raw, element, trial, generator)
@@ -573,9 +578,9 @@ def _fresh(
             numbers[generator.choice(used, len(used) // 3, replace=False)] = 0.0
         return encoded(numbers, element)
     if trial in OF_SIZES:
-        if trial != AS_NAMED and before % 2 == (trial == EVEN_AS_NAMED):
+        if trial in (EVEN_AS_NAMED, ODD_AS_NAMED) and before % 2 == (trial == EVEN_AS_NAMED):
             return bytes(raw.tobytes())
-        return encoded(_of_size(numbers, named), element)
+        return encoded(_of_size(numbers, named, below=trial == BELOW_NAMED), element)
     if trial in (BELOW_ZERO, FAR_BELOW):
         updated = trial == FAR_BELOW and (window & WRITTEN).any()
         below = np.full_like(numbers, _FARTHEST) if updated else -_FAR - np.abs(numbers)
@@ -607,8 +612,9 @@ def _structured_otherwise(
         made = renumbered(raw) if whole and element.size >= 4 else None
         return bytes((raw if made is None else made).tobytes())
     known = element.numbers(raw.tobytes())
-    if trial == SINGLE:
-        numbers = in_steps_of_one(known) if whole else None
+    if trial in (SINGLE, AT_ONCE):
+        made_of = in_steps_of_one if trial == SINGLE else in_one_step
+        numbers = made_of(known) if whole else None
     else:
         numbers = resorted(known, generator, whole=whole)
     if numbers is None:
@@ -702,8 +708,11 @@ def _lengths(raw: NDArray[Any], element: Element, window: Access, named: Named) 
     return bytes(planted.tobytes())
 
 
-def _of_size(numbers: Numbers, named: Named) -> Numbers:
-    """The floats scaled to half and to twice the number that is farthest from their size, if one is far from it."""
+def _of_size(numbers: Numbers, named: Named, *, below: bool) -> Numbers:
+    """The floats scaled to half and to twice the number that is farthest from their size, if one is far from it.
+
+    `below`: all of them below its negative.
+    """
     finite = np.abs(numbers[np.isfinite(numbers)])
     size = float(finite.max(initial=0.0))
     sizes = [abs(x) for x in named.floats if x and math.isfinite(x)]
@@ -711,7 +720,8 @@ def _of_size(numbers: Numbers, named: Named) -> Numbers:
         return numbers
     chosen = max(sizes, key=lambda x: abs(math.log2(x) - math.log2(size)))
     with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(numbers * numbers.dtype.type(2 * chosen / size), dtype=numbers.dtype)
+        sized = numbers * numbers.dtype.type(2 * chosen / size)
+        return np.asarray(-np.abs(sized) - _BEYOND_IT * chosen if below else sized, dtype=numbers.dtype)
 
 
 def _as_words(numbers: Sequence[float], element: Element, words: np.dtype[Any]) -> NDArray[Any]:

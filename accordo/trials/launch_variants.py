@@ -40,6 +40,7 @@ _GROWN = (66_000, 264, 44)  # work-items along each side of one, two and three: 
 _FEW_FACTORS = 6
 _MOST_GROWN = 6_000_000  # instructions of waves: some tenths of a second
 _LARGEST_GROWN = 96 << 20  # bytes
+LONGER_ROWS = "as many work-items, longer buffers"
 _ROUNDS, _FEW_ROWS_LONGER = 6, 2
 _LARGEST_ELEMENT = 16  # bytes
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
@@ -209,7 +210,7 @@ def longer_rows(
         kernarg = with_changes(dispatch.kernarg(), [one], lambda n: n * _ROUNDS + 1)
         at = folder / f"{one.offset}"
         made = relocated(dispatch, at, longer=True, repeats=_ROUNDS, turned=True, kernarg=kernarg)
-        label = f"{one.label} {one.value * _ROUNDS + 1:,.0f}, as many work-items, longer buffers"
+        label = f"{one.label} {one.value * _ROUNDS + 1:,.0f}, {LONGER_ROWS}"
         found.append(Variant("grown", label, made))
     return found
 

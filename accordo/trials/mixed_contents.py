@@ -26,6 +26,10 @@ _ZEROS, _ONES, _NAMED = 0.1, 0.15, 0.3  # up to which part of the elements
 _EXTREME = 0.25  # of integers
 _FRONT = 4  # the front is no more than such a part of the elements
 _SIGNS = np.array([0.0, -1.0, 0.0, 1.0])  # of rows: any, none above zero, any, none below
+_SLOPE, _BEGIN = (
+    0.3,
+    20.0,
+)  # of floats that rise: an exponential of the last of a row outgrows single precision
 _RUN = 24  # elements of one kind side by side, in every other half of the contents
 
 
@@ -58,6 +62,23 @@ def write_mixed(
     return inputs
 
 
+def write_rising(
+    buffers: Iterable[CapturedBuffer], elements: Mapping[int, Element], inputs: Path
+) -> Path | None:
+    """Write floats that rise evenly through each buffer, by some hundreds along a thousand; None where none are."""
+    inputs.mkdir(parents=True, exist_ok=True)
+    found = None
+    for buffer in buffers:
+        element = elements.get(buffer.index, BYTES)
+        count = buffer.size // element.size
+        if element.kind != "float" or element.size < 4 or not count or buffer.size > _MOST:
+            continue
+        fresh = encoded(_SLOPE * np.arange(count) - _BEGIN, element)
+        write_replacement(inputs, buffer.index, buffer.mapped(), [(0, np.frombuffer(fresh, dtype=np.uint8))])
+        found = inputs
+    return found
+
+
 def _floats(
     raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator, draw: int, row: int
 ) -> bytes:
@@ -73,7 +94,7 @@ def _floats(
     kind = _kinds(count, generator)
     numbers[kind < _ONES] = 1.0
     numbers[kind < _ZEROS] = np.where(kind[kind < _ZEROS] < _ZEROS / 2, 0.0, -0.0)
-    listed = [x * d for x in sorted(named.floats, key=abs) for d in (1.0, 1.01, -1.0)]
+    listed = [x * d for x in sorted(named.floats, key=abs) for d in (1.01, 1.0, -1.0)]
     if listed:
         chosen = (kind >= _ONES) & (kind < _NAMED)
         numbers[chosen] = generator.choice(listed, int(chosen.sum()))

@@ -147,18 +147,21 @@ def named_arguments(
 ) -> Iterator[OtherArguments]:
     """Arguments that are a number which a program names, or one more: each alone, the largest numbers first.
 
-    Small ones are tried anyhow. Buffers are longer, as the number may be a size.
+    Small ones are tried anyhow of arguments that are small. Buffers are longer, as the number may be a size.
     """
     numbers, kernarg = numbers_of(dispatch, types), dispatch.kernarg()
     listed = sorted((n for n in named.integers if n > 0 and n not in _SMALL_VALUES), reverse=True)
     integers = [n for n in listed if n > _SMALL[1]][:_FEW_NAMED]
     integers += [n for n in listed if n <= _SMALL[1]][:_FEW_NAMED]
+    small = sorted(n for n in named.integers if n in _SMALL_VALUES and 1 < n <= _SMALL[1])[:_FEW_NAMED]
     floats = sorted(named.floats, key=abs, reverse=True)[:_FEW_NAMED]
     for number in [n for n in numbers if n.kind in ("integer", "float") and n.declared][:_FEW_SMALL]:
         values = integers if number.kind == "integer" else floats
         tried = (
             list(dict.fromkeys([*values, *(v + 1 for v in values)])) if number.kind == "integer" else values
         )
+        if number.kind == "integer" and number.value > _SMALL[1]:
+            tried = [*tried, *small]
         for value in tried:
             label = f"{number.label} {value:g} (the candidate names it)"
             other = with_changes(kernarg, [number], _always(value))

@@ -65,6 +65,15 @@ def in_steps_of_one(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return np.asarray(numbers[0] + np.arange(len(numbers), dtype=np.float64))
 
 
+def in_one_step(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The list that goes from its first to its last element at once, in its middle; None where it has no order."""
+    if not rises(numbers):
+        return None
+    made = numbers.copy()
+    made[: len(numbers) // 2], made[len(numbers) // 2 :] = numbers[0], numbers[-1]
+    return made
+
+
 def rises(numbers: NDArray[np.float64]) -> bool:
     """Whether it is a list in order, of at least two different numbers."""
     if not _FEWEST <= len(numbers) <= _MOST or not (np.abs(numbers) < _EXACT).all():

@@ -26,7 +26,7 @@ __global__ void queue(const int* starts, const float* in, float* out, int* taken
 int main() {
   const int rows = 70;
   int at = 0;
-  auto* starts = filled<int>(rows + 1, [at](int) mutable { const int was = at; at += bits(at) % 90; return was; });
+  auto* starts = filled<int>(rows + 1, [at](int i) mutable { const int was = at; at += bits(i) % 90; return was; });
   float* out = zeros<float>(rows);
   queue<<<6, 64>>>(starts, numbers(rows * 90), out, zeros<int>(1), rows);
   return told(out, rows);

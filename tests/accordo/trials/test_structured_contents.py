@@ -9,6 +9,7 @@ import numpy as np
 from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.accordo.trials.structured_contents import (
+    in_one_step,
     in_steps_of_one,
     renumbered,
     resorted,
@@ -59,6 +60,12 @@ def test_a_list_with_other_ends_is_still_in_order() -> None:
     assert made.tolist() == [-np.inf, -np.inf, *range(2, 8), np.inf, np.inf]
     assert rises(raw.astype(np.float64))
     assert not rises(raw[::-1].astype(np.float64))
+
+
+def test_one_of_many_lists_holds_all_elements() -> None:
+    made = in_one_step(np.arange(5.0, 55.0, 5.0))
+    assert made is not None
+    assert made.tolist() == [5.0] * 5 + [50.0] * 5
 
 
 def test_each_of_many_lists_holds_one_element() -> None:
