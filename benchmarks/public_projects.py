@@ -68,7 +68,8 @@ def row(top: Path, directory: Path, seconds: float) -> str:
     done = run(["profile", "--backend", "emulator", "--format", "json", str(directory)], directory, seconds)
     try:
         report = json.loads(done.stdout)
-    except ValueError:
+        report["kernels"]  # a failure has none
+    except (ValueError, KeyError):
         outcome = "timed out" if done.returncode == -9 else "no profile"
         return cells(name, sources, shown, outcome, started, said(done))
     outcome = f"{len(report['kernels'])} kernels, {len(report['findings'])} findings"

@@ -111,5 +111,5 @@ def test_plain_words_of_a_command_that_are_no_files_are_named_with_what_fetches_
 
 
 def test_addresses_of_people_and_pages_are_no_files(tmp_path: Path) -> None:
-    printed = "by Q. Fang <q.fang at neu.edu>, me@home.org\nhttps://here.io/mcx, www.there.net, Here.io\nopen data.inp\n"
+    printed = "by Q. Fang <q.fang at neu.edu>, me@home.org\nhttps://here.io/mcx, Here.io\nopen data.inp\n"
     assert missing_files(("./app",), tmp_path, printed) == ("data.inp",)
