@@ -151,3 +151,31 @@ def test_what_another_process_may_have_written_is_initialised(tmp_path: Path) ->
     source.write_text(HANDED_OVER)
     result = check(source)
     assert [(r.defect, r.dispatch) for r in result.run.reports] == [("uninitialised-read", 2)], told(result)
+
+
+LIBRARY = """
+#include <hip/hip_runtime.h>
+template <class T>
+__global__ void tails(T* to, int count) {
+  T last;
+  asm volatile("" : "=v"(last));
+  to[threadIdx.x] = threadIdx.x < count ? T(threadIdx.x) : last;
+}
+"""
+
+
+@pytest.mark.parametrize(("folder", "reported"), [("opt", 0), ("own", 1)])
+def test_what_a_librarys_kernel_leaves_unset_is_not_its_callers_defect(
+    tmp_path: Path, folder: str, reported: int
+) -> None:
+    headers = tmp_path / folder / "library"
+    headers.mkdir(parents=True)
+    (headers / "tails.hpp").write_text(LIBRARY)
+    source = tmp_path / "main.hip"
+    source.write_text(
+        "#include <tails.hpp>\nint main() {\n  int* to;\n  if (hipMalloc(&to, 64 * sizeof(int))) return 1;\n"
+        "  tails<<<1, 64>>>(to, 60);\n  return hipDeviceSynchronize();\n}\n"
+    )
+    config = Config(flags=[f"-isystem{headers}", "-O1"])
+    result = check_project(resolve_project(source, config=config))
+    assert len(result.run.reports) == reported, told(result)
