@@ -220,7 +220,7 @@ def _prepare(
     spent, jobs = time.monotonic() - begun, min(os.cpu_count() or 1, max(1, len(planned)))
     progress(spent / (spent + seconds_of(planned, captured, part) / jobs))
     seen = trials.run(planned, work)
-    if not dispatch.variant and (less := plan_instead(part, planned, seen, settings, work)):
+    if not dispatch.variant and (less := plan_instead(part, planned, seen, parameters, settings, work)):
         planned, seen = [*planned, *less], seen + trials.run(less, work / "instead")
     if part is not captured and not dispatch.variant and not any(_in_full(one, captured) for one in seen):
         more = permuted_in_full(captured, settings, work / "full")

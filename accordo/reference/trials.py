@@ -47,6 +47,7 @@ from hipscope.accordo.trials.code_constants import NONE, Named, named_in
 from hipscope.accordo.trials.code_limits import CodeLimit
 from hipscope.accordo.trials.crossed_arguments import crossed_arguments, moved_numbers
 from hipscope.accordo.trials.launch_variants import (
+    AS_SQUARES,
     LONGER_ROWS,
     grown_launch,
     launch_variants,
@@ -172,10 +173,11 @@ def plan_instead(
     part: ReferenceRun,
     planned: Sequence[Planned],
     seen: Sequence[ReferenceRun | Reason],
+    parameters: Sequence[str],
     settings: ReferenceSettings,
     work: Path,
 ) -> list[Planned]:
-    """What is tried beside a trial on which the reference is not well defined: less of the same."""
+    """What is tried beside a trial on which the reference is not well defined: less of the same, or more memory."""
     dropped = {one.label for one in seen if isinstance(one, Reason)}
     more = [
         p
@@ -194,6 +196,11 @@ def plan_instead(
         more += _large_one_by_one(part, settings, work / "large")
     if fresh_inputs.describe(fresh_inputs.SCALED_AGAIN) in dropped:
         more += _shapes_on_other_inputs(part, planned, fresh_inputs.PERMUTED)
+    if any(label.endswith(LONGER_ROWS) for label in dropped):
+        launch, folder = part.dispatch, work / "squares"
+        rows = longer_rows(launch, parameters, folder, part.result.instructions, squared=True)
+        again = [v for v in rows if v.label.removesuffix(AS_SQUARES) in dropped]
+        more += [Planned(v.defence, v.label, v.dispatch, None) for v in again]
     for p in planned:
         far = work / "grown_in_order"
         if (
@@ -347,13 +354,38 @@ def plan_crossed(
     for number, row in enumerate(crossed_arguments(launch, parameters, conditions, args)):
         changed = write_dispatch(launch, work / f"{number}", row.kernarg, {})
         found.append(Planned("crossed", row.label, changed, inputs[row.draw]))
-    return found + _rising(part, tried, work / "rising")
+    return [
+        *found,
+        *_rising(part, tried, work / "rising"),
+        *_hidden(part, parameters, settings, work / "hidden"),
+    ]
+
+
+def _hidden(
+    part: ReferenceRun, parameters: Sequence[str], settings: ReferenceSettings, work: Path
+) -> list[Planned]:
+    """Each float argument 0 over inputs of which some are not finite: a factor of 0 hides no read of them."""
+    launch, nans = part.dispatch, work / "inputs"
+    floats = [n for n in numbers_of(launch, parameters) if n.kind == "float" and n.declared and n.value]
+    if not floats or {"not_finite_inputs", "zero_scalars"} & settings.skipped:
+        return []
+    if not fresh_inputs.write_fresh_inputs(
+        launch.buffers, part.pieces, part.access, nans, fresh_inputs.NOT_FINITE
+    ):
+        return []
+    found = []
+    for one in floats[:_FEW_INPUTS]:
+        kernarg = with_changes(launch.kernarg(), [one], lambda _: 0.0)
+        changed = write_dispatch(launch, work / f"{one.offset}", kernarg, {})
+        label = f"{one.label} 0, {fresh_inputs.describe(fresh_inputs.NOT_FINITE)}"
+        found.append(Planned("crossed", label, changed, nans))
+    return found
 
 
 def _rising(part: ReferenceRun, tried: Sequence[ReferenceRun], work: Path) -> list[Planned]:
     """The launches with longer rows over floats that rise along each: what counts stands at the end."""
     floats = {i: e for i, e in _elements(part).items() if e.kind == "float"}
-    rows = [run for run in tried if run.label.endswith(LONGER_ROWS)]
+    rows = [run for run in tried if LONGER_ROWS in run.label]
     return [
         Planned("crossed", f"{run.label}, rising", run.dispatch, made)
         for number, run in enumerate(rows)

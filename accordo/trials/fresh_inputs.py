@@ -48,6 +48,7 @@ EVEN_AS_NAMED, ODD_AS_NAMED = 34, 35  # every other input as AS_NAMED
 ENDS, WHOLE_ENDS = 36, 37  # of launches with a list in order
 SINGLE, FAR_BELOW, FULL, AT_ONCE = 38, 39, 40, 41
 BELOW_NAMED = 42  # of a candidate's numbers only
+NEARLY_SAME = 43  # of 16-bit floats
 OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED, BELOW_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
@@ -62,7 +63,8 @@ TRIALS: dict[int, Defence] = {
     SORTED: "structured_inputs", RENUMBERED: "structured_inputs",
     EVEN_AS_NAMED: "named_values", ODD_AS_NAMED: "named_values",
     ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers", SINGLE: "structured_inputs",
-    FAR_BELOW: "updated_memory", FULL: "mixed_integers", AT_ONCE: "structured_inputs", BELOW_NAMED: "named_values",
+    FAR_BELOW: "updated_memory", FULL: "mixed_integers", AT_ONCE: "structured_inputs",
+    NEARLY_SAME: "special_inputs", BELOW_NAMED: "named_values",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -101,6 +103,7 @@ _WORDS = {
     FULL: "integers of each input among those of the others, none of them empty",
     FAR_BELOW: "all floats far below zero, those that are updated still farther",
     SINGLE: "what is sorted in steps of one",
+    NEARLY_SAME: "all 16-bit floats the same but for a few that are a little larger",
     AT_ONCE: "what is sorted in one step, all others 0",
     RENUMBERED: "what is numbered, in chains and the other way round",
     ENDS: "infinite ends of what is sorted, equal infinities side by side elsewhere",
@@ -131,14 +134,16 @@ _FLOATS_ONLY = (
     ALL_NAN,
     ENDS,
     FAR_BELOW,
+    NEARLY_SAME,
     *OF_SIZES,
 )
-_CONSTANT = (LOWEST, ALL_NAN, OPPOSITE)
+_CONSTANT = (LOWEST, ALL_NAN, OPPOSITE, NEARLY_SAME)
 _POOL = 1 << 14  # integers of all inputs together
 _MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their complement, 0 or the most
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
 _EACH_NAN = _EACH_FULL = 5  # elements
 _EACH_PAIR, _OTHER = 12, 5  # elements for each pair, of which each fifth is of two infinities
+_LIKE_OTHERS, _EACH_LARGER = 16.0, 41  # large beside what is added to a variance; less than a row
 _BEYOND_IT = 1.2  # times a number: beyond it for certain
 _COMMON = 10  # one in so many elements: a mark rather than a value
 _FEW = 16
@@ -599,6 +604,12 @@ def _constant(raw: NDArray[Any], element: Element, trial: int, before: int) -> b
     """All elements the same."""
     if trial == OPPOSITE:
         return bytes(np.full_like(raw, 0 if before % 2 == 0 else np.iinfo(raw.dtype).max).tobytes())
+    if trial == NEARLY_SAME:
+        if element.size != 2:
+            return bytes(raw.tobytes())
+        numbers = np.full(len(raw), _LIKE_OTHERS)
+        numbers[::_EACH_LARGER] += _LIKE_OTHERS / 128  # the last place of bfloat16
+        return encoded(numbers, element)
     value = np.nan if trial == ALL_NAN else -np.inf
     return encoded(np.full(len(raw), value, dtype=_working(element)), element)
 

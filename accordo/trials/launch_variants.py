@@ -40,7 +40,7 @@ _GROWN = (66_000, 264, 44)  # work-items along each side of one, two and three: 
 _FEW_FACTORS = 6
 _MOST_GROWN = 6_000_000  # instructions of waves: some tenths of a second
 _LARGEST_GROWN = 96 << 20  # bytes
-LONGER_ROWS = "as many work-items, longer buffers"
+LONGER_ROWS, AS_SQUARES = "as many work-items, longer buffers", " of rows and columns"
 _ROUNDS, _FEW_ROWS_LONGER = 6, 2
 _LARGEST_ELEMENT = 16  # bytes
 _FEW_ROWS = 16  # workgroups along the recorded dimensions, when more are added
@@ -189,14 +189,21 @@ def grown_launch(
 
 
 def longer_rows(
-    dispatch: CapturedDispatch, types: Sequence[str], folder: Path, instructions: int
+    dispatch: CapturedDispatch,
+    types: Sequence[str],
+    folder: Path,
+    instructions: int,
+    *,
+    squared: bool = False,
 ) -> list[Variant]:
     """The launch with as many work-items and one integer several times as large that does not bound them, for a few:
-    work-items have more rounds to go than code that holds some number of them for granted. Buffers are as much longer.
+    work-items have more rounds to go than code that holds some number of them for granted. Buffers are as much longer;
+    `squared`: as those of a matrix are of which it is the rows and the columns.
     """
     groups, shape = _groups(dispatch), dispatch.workgroup
-    size = sum(b.size for b in dispatch.buffers) * (_ROUNDS + 1)
-    if instructions * _ROUNDS > _MOST_GROWN or size > _LARGEST_GROWN:
+    repeats = _ROUNDS**2 + _ROUNDS if squared else _ROUNDS
+    size = sum(b.size for b in dispatch.buffers) * (repeats + 1)
+    if instructions * repeats > _MOST_GROWN or size > _LARGEST_GROWN:
         return []
     bounded = [((g - 1) * w, g * w) for g, w in zip(groups, shape, strict=True) if g * w > 1]
     chosen = [
@@ -209,8 +216,8 @@ def longer_rows(
     for one in chosen[:_FEW_ROWS_LONGER]:
         kernarg = with_changes(dispatch.kernarg(), [one], lambda n: n * _ROUNDS + 1)
         at = folder / f"{one.offset}"
-        made = relocated(dispatch, at, longer=True, repeats=_ROUNDS, turned=True, kernarg=kernarg)
-        label = f"{one.label} {one.value * _ROUNDS + 1:,.0f}, {LONGER_ROWS}"
+        made = relocated(dispatch, at, longer=True, repeats=repeats, turned=True, kernarg=kernarg)
+        label = f"{one.label} {one.value * _ROUNDS + 1:,.0f}, {LONGER_ROWS}{AS_SQUARES if squared else ''}"
         found.append(Variant("grown", label, made))
     return found
 

@@ -142,7 +142,8 @@ def _integers(
     count, bits = len(made), 8 * element.size
     kind = _kinds(count, generator)
     most = (1 << bits) - 1 if wide else int(made.max())
-    fitting = sorted((n for n in named.integers if -(1 << bits - 1) <= n < 1 << bits), key=abs)
+    held = (n for n in named.integers if -(1 << bits - 1) <= n < 1 << bits)
+    fitting = sorted(held, key=lambda n: (n < 0, abs(n)))  # in front what data rather holds
     masked = [n & (1 << bits) - 1 for n in fitting]
     listed = [n + d for n in masked for d in (0, 1) if n + d <= most]
     if listed:

@@ -17,6 +17,10 @@ from tests.accordo.proof.test_adversarial import ATTACKS, verdict
         ("rowmax", "registers", "longer buffers, rising"),
         ("bilinear", "last_column", "all sizes beyond 1,000"),
         ("collide", "two_wide", "argument 4 2 (the candidate names it)"),
+        ("norm16", "one_pass", "all 16-bit floats the same but for a few"),
+        ("viterbi", "byte", "longer buffers of rows and columns"),
+        ("embed", "wide_seven", "argument 5 1,027, all buffers"),
+        ("epilogue", "alpha_zero", "argument 6 0, some floats NaN or infinite"),
         ("attend", "negative", "argument 7 2, argument 8 -"),
     ],
 )
