@@ -224,7 +224,7 @@ def _asks_for_the_instruction(report: SanitizerReport) -> bool:
 
 
 def _left_unset_by_library(report: SanitizerReport) -> bool:
-    """A kernel of a library stores what it never set, as rocPRIM 5 does behind the end of its input: not the caller's."""
+    """A kernel of a library stores what it never set, as rocPRIM 5 does behind its input's end: no caller's."""
     if report.defect != "uninitialised-read" or not report.message.startswith("store of") or report.memory:
         return False
     chain = report.at.chain
