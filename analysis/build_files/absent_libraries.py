@@ -44,6 +44,7 @@ LIBRARIES = (
     AbsentLibrary("BLAS", r"cblas\.h|c?blas|openblas|BLAS", "libopenblas-dev"),
     AbsentLibrary("LAPACK", r"lapacke\.h|lapacke?|LAPACK", "liblapacke-dev"),
     AbsentLibrary("GSL", r"gsl/.*|gsl(?:cblas)?|GSL", "libgsl-dev"),
+    AbsentLibrary("C++23's standard library", r"print|expected|generator|flat_map|mdspan|format", "libstdc++-14-dev"),
     AbsentLibrary("libpng", r"png\.h|png(?:16)?|PNG", "libpng-dev"),
     AbsentLibrary("libjpeg", r"jpeglib\.h|jpeg|JPEG", "libjpeg-dev"),
     AbsentLibrary("zlib", r"zlib\.h|z|ZLIB", "zlib1g-dev"),

@@ -52,6 +52,7 @@ class Tried:
     """What came of a proposal. `built`: it builds. `launched`: its program began a kernel. Else `reason` says why not.
 
     `asks`: the program speaks of arguments that it wants; `examples` are some that it or a README starts it with.
+    `idle`: it ended as it should and launched nothing.
     """
 
     proposal: BuildProposal
@@ -61,6 +62,7 @@ class Tried:
     asks: bool = False
     long: LongRun | None = None
     examples: tuple[tuple[str, ...], ...] = ()
+    idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,13 +180,16 @@ def _try(
         sizes = size_options(_texts(built.narrowed(project), run), arguments or arguments_in(given or ""))
         return Tried(changed, True, True, long=replace(ended, options=sizes.said, smaller=sizes.smaller))
     name = PurePath(proposal.program).name
+    completed, lacks = ended
+    asks = speaks_of_arguments(completed.text) is not None
     return Tried(
         changed,
         True,
         False,
-        _why_not(*ended, seconds),
-        speaks_of_arguments(ended[0].text) is not None,
-        examples=_examples(directory, name, ended[0].text),
+        _why_not(completed, lacks, seconds),
+        asks,
+        examples=_examples(directory, name, completed.text),
+        idle=completed.ok and not (asks or lacks),
     )
 
 

@@ -123,7 +123,8 @@ def _chosen(
         notes += [last.reason] if last.reason else []
         return last.proposal, [*notes, *last.proposal.notes]
     built = [one for one in tried if one.built]
-    if not built:
+    others_fail = bool(proposals.refused) or len(built) < len(tried)
+    if not built or (others_fail and all(one.idle for one in built)):
         reasons = [*proposals.refused, *(_of_tried(one) for one in tried)]
         raise BuildFailed("; ".join(reasons), "--untried writes it all the same")
     best = next((one for one in built if one.asks), built[0])

@@ -69,6 +69,21 @@ def test_a_program_that_wants_arguments_is_the_one_question(cli: Cli) -> None:
     assert "no kernel" not in answered.stderr
 
 
+def test_a_program_that_launches_nothing_does_not_stand_for_one_that_cannot_be_built(cli: Cli) -> None:
+    cli.write(
+        "cmake_minimum_required(VERSION 3.16)\nproject(waves CXX)\nfind_package(rocm_smi REQUIRED)\n"
+        "add_executable(waves waves.cpp)\n",
+        "CMakeLists.txt",
+    )
+    cli.write('#include "absent.h"\n' + LAUNCHES, "waves.cpp")
+    cli.write(KERNEL + "int main() { return 0; }\n", "test_headers.cpp")
+    told = cli("init")
+    assert told.code == 4
+    assert "that is ROCm SMI" in told.stderr
+    assert "`./test_headers` builds, but it left with exit code 0 and launched no kernel" in told.stderr
+    assert not (cli.folder / "hipscope.toml").exists()
+
+
 def test_a_program_that_needs_an_absent_library_gives_way_to_one_that_does_not(cli: Cli) -> None:
     cli.write(
         "all: small app\nsmall: main.cpp\n\thipcc -o $@ $<\napp: main.cpp\n\thipcc -o $@ $< -lnowhere\n",
