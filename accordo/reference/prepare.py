@@ -6,7 +6,6 @@ candidates of one kernel.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -63,6 +62,7 @@ from hipscope.accordo.trials import fresh_inputs
 from hipscope.accordo.trials.launch_variants import shorter_launch, smaller_launch
 from hipscope.accordo.trials.sparse_launch import SparseLaunch
 from hipscope.analysis.run import Run
+from hipscope.analysis.system.cores import usable_cores
 
 CAPTURED = "captured inputs"
 TOLD = tuple(fresh_inputs.describe(n) for n in (fresh_inputs.PERMUTED, fresh_inputs.SCALED))
@@ -217,7 +217,7 @@ def _prepare(
         planned = plan_variant(part, settings, work)
     else:
         planned = plan(captured, part, parameters, settings, work, cancel)
-    spent, jobs = time.monotonic() - begun, min(os.cpu_count() or 1, max(1, len(planned)))
+    spent, jobs = time.monotonic() - begun, min(usable_cores(), max(1, len(planned)))
     progress(spent / (spent + seconds_of(planned, captured, part) / jobs))
     seen = trials.run(planned, work)
     if not dispatch.variant and (less := plan_instead(part, planned, seen, parameters, settings, work)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from hipscope.accordo.replay.replay import ReplayTool
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.toolchain.discovery import Toolchain
 from hipscope.emulator.devices import write_device_config
@@ -41,7 +41,7 @@ def replay_tool(
             *("--objdump", str(toolchain.objdump)),
             *(_DEVICE, str(device)),
             *("--cache", str(disassembly)),
-            *("--threads", str(config.emulator.threads or os.cpu_count() or 1)),
+            *("--threads", str(config.emulator.threads or usable_cores())),
         ),
         timeout_s=config.accordo.replay_timeout_s or max(_SECONDS, _RUNS * program_seconds),
         batches=True,

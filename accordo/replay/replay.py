@@ -26,6 +26,7 @@ from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch,
 from hipscope.accordo.dispatch.replaced_buffers import replaced_contents, replacement
 from hipscope.analysis.errors import CannotWrite, HipscopeError
 from hipscope.analysis.run import Count
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.analysis.system.process import Completed, Limits, ProcessStreams, run_process
 from hipscope.emulator.captures import CaptureDamaged, read_checked, read_checksums
 from hipscope.emulator.sanitize import SANITIZE_FILE, SanitizerRun, read_sanitizer_run
@@ -382,7 +383,7 @@ def replay_all(
         return []
     for request in listed:
         _make_room(request)
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     jobs = min(jobs or cores, len(groups))
     argv = [*tool.argv, "--batch", *(["--stop"] if stop else []), "--jobs", str(jobs), *_common(tool)]
     argv += ["--threads", str(max(1, cores // jobs))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 
 
@@ -25,8 +26,11 @@ def install_extra(extra: str) -> str:
     return shlex.join([sys.executable, "-m", "pip", "install", *names])
 
 
+@cache
 def hipscope_version() -> str:
-    """The installed version of hipscope; `0` when it runs from a folder that was not installed."""
+    """The installed version of hipscope; `0` when it runs from a folder that was not installed. Read once: it takes
+    milliseconds, and the name of each task of a sweep has it.
+    """
     try:
         return version("hipscope")
     except PackageNotFoundError:

@@ -392,6 +392,9 @@ def _compile(order: _Order) -> Entry:
     arguments = _arguments(order, flags)
     cache = _cache_of(order, arguments)
     # A profile and what looks at the code beside it ask for the same at the same time: one compiles, the other waits.
+    # What is there is found without waiting: workers of a sweep ask for one program many times a second.
+    if (known := cache.find()) is not None:
+        return known
     with cache.alone():
         return cache.find() or _compile_into(cache, order, arguments, flags)
 

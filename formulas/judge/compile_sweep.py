@@ -7,13 +7,13 @@ when its machine code is the original's (or another candidate's), or when it fal
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from hipscope.analysis.metrics.occupancy import Occupancy, occupancy
 from hipscope.analysis.run import Run
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.analysis.toolchain.code_object import CodeObject, KernelMetadata, machine_code
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.judge import Judgement, admit
@@ -54,7 +54,7 @@ def sweep(
     """
     several = len(candidates) > 1
     run.say(f"compiling {len(candidates)} candidates" if several else "compiling the candidate")
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         answers = list(pool.map(lambda c: admit(bench, c, run, configurations_too=False), candidates))
     admitted: list[Admitted] = []
     dropped: list[Judgement] = []

@@ -16,6 +16,7 @@ from typing import Self
 from hipscope.accordo.model.verdict import Mismatch, Verdict
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.run import Run
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.facts.called_functions import CalledFunction
@@ -220,7 +221,7 @@ def _timed_and_proved(
         hopes.extend([quick] if quick.accepted else [])
         return quick
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         jobs = [pool.submit(timed, number, one) for number, one in enumerate(tried)]
     hopeful = []
     cancelled = False

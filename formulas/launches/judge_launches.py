@@ -8,7 +8,6 @@ the program with the edit really passes; and when the program prints, leaves in 
 from __future__ import annotations
 
 import math
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from hipscope.analysis.runs.profile_project import ProfileSession
 from hipscope.analysis.semantics.records import KernelLaunch
 from hipscope.analysis.semantics.units import NotReadable
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.analysis.toolchain.build import compile_device, source_command
 from hipscope.analysis.toolchain.code_object import CodeObject, machine_code
 from hipscope.analysis.toolchain.libclang import units_for
@@ -227,7 +227,7 @@ def _timed(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> list[_Timed |
             return None
         return _time(bench, edit, bench.work / f"launch_{number}", run)
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         tried = _fastest(bench, edits[:_MOST_TIMED], pool, run)
         return list(pool.map(timed, enumerate(tried)))
 

@@ -28,6 +28,7 @@ from hipscope.analysis.profilers.emulator import RECORDED_DISPATCHES
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, ProfileSession, profile_project, program_of
 from hipscope.analysis.source.texts import SourceTexts
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.analysis.system.directories import cache_directory, draft_directory, settle
 from hipscope.analysis.system.sandbox import paths_in
 from hipscope.analysis.toolchain.build import BuiltProgram, build_program, precompile_headers
@@ -264,7 +265,7 @@ def _files(root: Path) -> list[Path]:
 def _checks(paths: list[Path]) -> list[list[int]]:
     """Size and CRC-32 of each file; files that several names share are read once."""
     unique = {(s.st_dev, s.st_ino): path for path in paths for s in (path.stat(),)}
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         made = dict(zip(unique, pool.map(_check, unique.values()), strict=True))
     return [made[s.st_dev, s.st_ino] for path in paths for s in (path.stat(),)]
 

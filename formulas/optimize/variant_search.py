@@ -7,7 +7,6 @@ each proved when it is asked for. No formula names a metric here: only the time 
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from dataclasses import dataclass, replace
 from hipscope.analysis.errors import Cancelled
 from hipscope.analysis.profile import Resources
 from hipscope.analysis.run import Run
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.judge.compile_sweep import Admitted, sweep
 from hipscope.formulas.judge.judge import Judgement, time_candidate, weigh
@@ -173,7 +173,7 @@ def _timed_in_full(bench: Bench, ranked: Sequence[_Timed], run: Run) -> list[_Ti
             bench.ahead.reference.begin()
         return replace(one, quick=quick)
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         return [one for one in pool.map(measured, enumerate(ranked)) if one is not None]
 
 
@@ -251,7 +251,7 @@ def _time(
         so_far.append(found)
         return found
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         for one in pool.map(measured, enumerate(admitted, len(timed))):
             if one is not None:
                 timed.append(one)  # noqa: PERF401  # the search may end between two of them

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,13 +69,14 @@ def sweep(
     """Profile or optimize many programs with many inputs on many devices, on a local or another dask cluster."""
     with failures_reported():
         from hipscope.analysis.errors import UsageError
+        from hipscope.analysis.system.cores import usable_cores
         from hipscope.server.console.tables import check_table, write_table
         from hipscope.server.sweep import cluster
         from hipscope.server.sweep.specification import read_sweep
 
         if sum(one is not None for one in (workers, scheduler, slurm)) > 1:
             raise UsageError("--workers, --scheduler and --slurm are three ways", "name one of them")
-        where = cluster.Where(workers or os.cpu_count() or 1, scheduler, slurm, dashboard)
+        where = cluster.Where(workers or usable_cores(), scheduler, slurm, dashboard)
         cluster.check_cluster_tools(where)
         if output is not None:
             check_table(output, [specification], "scale")

@@ -10,12 +10,14 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import queue
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hipscope.analysis.errors import MissingTool, UsageError
+from hipscope.analysis.system.cores import THREADS, usable_cores
 from hipscope.analysis.system.directories import state_directory, work_directory
 from hipscope.analysis.system.python_packages import install_extra
 from hipscope.server.sweep.blobs import Blob, packed
@@ -32,7 +34,18 @@ _START_SECONDS = 30  # for a worker, until dead ones are replaced
 _LOOK_SECONDS = 5  # without a result, until dead workers are replaced
 _KILLS = 9  # of workers, that a task survives: others than the task's own doing are counted, too
 # A worker gets a task when it is free: one that waits in its queue would count as killed with it.
-_SETTINGS = {"distributed.scheduler.allowed-failures": _KILLS, "distributed.scheduler.worker-saturation": 1.0}
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": _KILLS,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.multiprocessing-method": "forkserver",
+}
+# Imported once, in the process that local workers are forked from: each alone would take seconds of a core.
+_IMPORTED_ONCE = [
+    "distributed.nanny",
+    "distributed.worker",
+    "hipscope.server.jobs.opening",
+    "hipscope.server.jobs.tasks",
+]
 
 
 @dataclass(frozen=True)
@@ -110,26 +123,30 @@ def _ended(futures: Sequence[Any], renew: Callable[[], None]) -> Iterator[tuple[
     back within `distributed.deploy.lost-worker-timeout` and starts no other one by itself, so `renew` is called
     whenever nothing came for some seconds.
     """
-    distributed = importlib.import_module("distributed")
-    pending = set(futures)
-    while pending:
+    ended: queue.SimpleQueue[Any] = (
+        queue.SimpleQueue()
+    )  # waiting for any of all costs as much as there are, each time
+    for future in futures:
+        future.add_done_callback(ended.put)
+    left = len(futures)
+    while left:
         try:
-            ended = distributed.wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
+            future = ended.get(timeout=_LOOK_SECONDS)
+        except queue.Empty:
             renew()
             continue
-        for future in ended:
-            rows = None
-            if future.status != "error":
-                try:
-                    rows = future.result(timeout=_LOOK_SECONDS)
-                except TimeoutError:
-                    renew()
-                    continue
-                except Exception:  # done again, it failed: the future keeps how
-                    rows = None
-            pending.remove(future)
-            yield future, rows
+        rows = None
+        if future.status != "error":
+            try:
+                rows = future.result(timeout=_LOOK_SECONDS)
+            except TimeoutError:
+                ended.put(future)
+                renew()
+                continue
+            except Exception:  # done again, it failed: the future keeps how
+                rows = None
+        left -= 1
+        yield future, rows
 
 
 def _below(tasks: Sequence[SweepTask], folder: Path, digest: str) -> tuple[SweepTask, ...]:
@@ -194,6 +211,7 @@ def _wait_for_a_worker(client: Any, renew: Callable[[], None]) -> None:
 @contextlib.contextmanager
 def _local(where: Where) -> Iterator[Any]:
     dask, distributed = (importlib.import_module(name) for name in ("dask", "distributed"))
+    distributed.utils.get_mp_context().set_forkserver_preload(_IMPORTED_ONCE)
     with (
         work_directory("sweep") as folder,
         dask.config.set(temporary_directory=str(folder)),
@@ -207,6 +225,7 @@ def _local(where: Where) -> Iterator[Any]:
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": where.dashboard},
             silence_logs=50,
+            env={THREADS: str(max(1, usable_cores() // where.workers))},
         ) as cluster,
     ):
         yield cluster

@@ -1,5 +1,6 @@
 """Builds: messages, overlays, the cache, build commands, and what is inside code objects."""
 
+import contextlib
 import json
 import os
 import threading
@@ -10,6 +11,7 @@ import pytest
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import BuildFailed, Cancelled, HipscopeError, UsageError
 from hipscope.analysis.run import Run
+from hipscope.analysis.system.directories import cache_directory, locked
 from hipscope.analysis.system.process import run_process
 from hipscope.analysis.toolchain import compiler_messages
 from hipscope.analysis.toolchain.build import build_program, compile_device
@@ -290,6 +292,21 @@ class TestCache:
         assert (first.cached, again.cached) == (False, True)
         assert again.argv == first.argv
         assert again.compile_seconds == pytest.approx(first.compile_seconds)
+
+    def test_what_was_built_is_found_while_another_process_builds(
+        self, project: Project, toolchain: Toolchain
+    ) -> None:
+        """Sixteen workers of a sweep waited for each other half of their time, each to look at what was there."""
+        build_program(project, toolchain)
+        locks = sorted((cache_directory() / "build" / ".locks").iterdir())
+        found: list[bool] = []
+        thread = threading.Thread(target=lambda: found.append(build_program(project, toolchain).cached))
+        with contextlib.ExitStack() as held:
+            for lock in locks:
+                held.enter_context(locked(lock))
+            thread.start()
+            thread.join(30)
+            assert found == [True]
 
     def test_touching_a_file_without_changing_it_builds_nothing(
         self, project: Project, toolchain: Toolchain

@@ -266,7 +266,7 @@ def test_a_limit_that_is_near_leaves_the_time_for_a_proof(
         stage = Outcome.ACCEPTED if fast else Outcome.NOT_FASTER
         return Judgement(candidate, stage, "Timed.", speedup=1.2)
 
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setenv("HIPSCOPE_THREADS", "1")
     monkeypatch.setattr(selection, "time_candidate", time_candidate)
     monkeypatch.setattr(selection, "weigh", weigh)
     monkeypatch.setattr(

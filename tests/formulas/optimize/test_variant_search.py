@@ -216,7 +216,7 @@ def test_near_a_limit_no_variant_is_timed_beside_one_that_is_fast_enough(
         replayed.append(object())
         return replayed[-1]
 
-    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setenv("HIPSCOPE_THREADS", "1")
     monkeypatch.setattr(variant_search, "time_candidate", time_candidate)
     judged(lambda _text: speed, Run(Stop(None, seconds)))
     assert (len(replayed) > 1) is more

@@ -19,7 +19,7 @@ from hipscope.server.sweep.blobs import Blob
 from hipscope.server.sweep.cluster import Where
 from hipscope.server.sweep.specification import Sweep, SweepTask, read_sweep
 from tests.server.command_line import Cli
-from tests.server.sweep.work import count, read
+from tests.server.sweep.work import cores, count, read
 
 Do = Callable[[SweepTask, Blob | None], list[work.Row]]
 PROGRAM = """\
@@ -79,6 +79,17 @@ def test_200_tasks_give_the_same_frame_on_1_and_2_workers_and_a_killed_one_loses
         )  # each once: the one that died was done by another worker
     assert frames[0] == frames[1]
     assert "ValueError: always" in frames[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "each"), [(1, 6), (2, 3), (4, 1)])
+def test_workers_share_the_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, each: int
+) -> None:
+    monkeypatch.setenv("HIPSCOPE_THREADS", "6")
+    asked = Sweep(tuple(tasks_of(tmp_path, "1", "2")), None)
+    rows = cluster.sweep(asked, Where(workers), lambda *_: None, lambda _: None, cores)
+    assert [row["vgprs"] for row in rows] == [each, each]
 
 
 @pytest.mark.slow

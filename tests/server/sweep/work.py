@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from hipscope.analysis.system.cores import usable_cores
 from hipscope.server.sweep.blobs import Blob, unpacked
 from hipscope.server.sweep.specification import SweepTask
 from hipscope.server.sweep.tasks import COLUMNS, once
@@ -25,6 +26,11 @@ def read(task: SweepTask, files: Blob | None = None) -> list[dict[str, Any]]:
     """A row with what stands in a program that was sent."""
     assert files is not None
     return [{**dict.fromkeys(COLUMNS), "program": (unpacked(files) / task.program).read_text()}]
+
+
+def cores(task: SweepTask, files: Blob | None = None) -> list[dict[str, Any]]:
+    """A row with the cores that the worker uses for a task."""
+    return [{**dict.fromkeys(COLUMNS), "vgprs": usable_cores()}]
 
 
 def _counted(task: SweepTask) -> tuple[dict[str, str], list[dict[str, Any]]]:
