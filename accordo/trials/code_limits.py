@@ -78,7 +78,7 @@ def _cuts(code: Sequence[AssemblyInstruction]) -> Iterator[int]:
             yield from (n for n in sizes if _SMALLEST <= n < _LARGEST)
         if not one.operands:
             continue
-        to = _registers(one.operands[0])
+        to = registers_in(one.operands[0])
         for name in to:
             held.pop(name, None)
         if _LOADS.match(one.mnemonic) and len(values) > 1 and values[1] is not None and to:
@@ -88,14 +88,14 @@ def _cuts(code: Sequence[AssemblyInstruction]) -> Iterator[int]:
 
 def _value(text: str, held: Mapping[str, int]) -> int | None:
     """A constant, or what a register or a pair of them is known to hold."""
-    names = _registers(text)
+    names = registers_in(text)
     if not names:
         return _integer(text)
     return held.get(names[0]) if all(held.get(name) == 0 for name in names[1:]) else None
 
 
-def _registers(text: str) -> list[str]:
-    """`s[4:5]` is s4 and s5; a constant is none."""
+def registers_in(text: str) -> list[str]:
+    """The registers of an operand: `s[4:5]` is s4 and s5; a constant is none."""
     match = _REGISTERS.match(text)
     if match is None:
         return []
@@ -117,7 +117,7 @@ def _narrow(code: Sequence[AssemblyInstruction]) -> Counter[tuple[int, str]]:
     # A mask behind a shift that leaves no more bits cuts nothing, nor one behind a quotient that floats made.
     shifts = {_integer(text) for one in code if "_lshr" in one.mnemonic for text in one.operands[1:]}
     widths = () if any(one.mnemonic == "v_cvt_u32_f32" for one in code) else _OTHER_WIDTHS
-    for one, small in _with_small_registers(code):
+    for one, small in _with_smallregisters_in(code):
         if _HALF_WORDS.match(one.mnemonic) or _keeps_low(one, 16):
             counts[16, "it counts in 16 bits"] += 1
         elif _keeps_low(one, 24):
@@ -154,7 +154,7 @@ def _keeps_low(one: AssemblyInstruction, bits: int) -> bool:
     return any(f"sel:WORD_{n}" in text for text in one.operands[-1:] for n in (0, 1)) and bits == 16
 
 
-def _with_small_registers(
+def _with_smallregisters_in(
     code: Iterable[AssemblyInstruction],
 ) -> Iterator[tuple[AssemblyInstruction, set[str]]]:
     """Each instruction with the registers before it that hold no more than 24 bits, as by a mask: work-item numbers,

@@ -153,7 +153,8 @@ def named_arguments(
     listed = sorted((n for n in named.integers if n > 0 and n not in _SMALL_VALUES), reverse=True)
     integers = [n for n in listed if n > _SMALL[1]][:_FEW_NAMED]
     integers += [n for n in listed if n <= _SMALL[1]][:_FEW_NAMED]
-    small = sorted(n for n in named.integers if n in _SMALL_VALUES and 1 < n <= _SMALL[1])[:_FEW_NAMED]
+    few = {m for n in named.integers if n in _SMALL_VALUES and n <= _SMALL[1] for m in (n, n - 1) if m > 0}
+    small = sorted(few)[:_FEW_NAMED]  # below 2 may be a comparison with 1
     floats = sorted(named.floats, key=abs, reverse=True)[:_FEW_NAMED]
     for number in [n for n in numbers if n.kind in ("integer", "float") and n.declared][:_FEW_SMALL]:
         values = integers if number.kind == "integer" else floats

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hipscope.accordo.dispatch.access_map import AccessMap
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble, mnemonics
+from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble
 from hipscope.accordo.dispatch.element_types import argument_types, demangle
 from hipscope.accordo.dispatch.guessed_types import with_guesses
 from hipscope.accordo.model.verdict import Mismatch, Trial
@@ -23,6 +23,7 @@ from hipscope.accordo.proof.checks.plan import Proof
 from hipscope.accordo.proof.checks.rejection import Rejection, label
 from hipscope.accordo.reference.prepare import Prepared
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay_all
+from hipscope.accordo.trials.code_limits import registers_in
 from hipscope.accordo.trials.scalar_arguments import Number
 from hipscope.accordo.trials.sparse_launch import (
     SparseLaunch,
@@ -32,7 +33,16 @@ from hipscope.accordo.trials.sparse_launch import (
     sparse_launch,
 )
 
-_WIDE = ("v_mad_u64_u32", "v_mad_i64_i32", "v_mul_hi_u32", "v_mul_hi_i32", "s_mul_hi_u32", "s_mul_hi_i32")
+_UPPER_HALVES = ("v_mul_hi_u32", "v_mul_hi_i32", "s_mul_hi_u32", "s_mul_hi_i32")
+_STORES = (
+    "global_store",
+    "flat_store",
+    "buffer_store",
+    "ds_write",
+    "scratch_store",
+    "global_atomic",
+    "v_cmp",
+)
 _PRODUCTS = {"v_mad_u64_u32", "v_mad_i64_i32"}
 _DIVIDES = "v_rcp_iflag_f32"
 _EXTENDS = ("s_ashr_i32", "v_ashrrev_i32")
@@ -62,10 +72,9 @@ def check_beyond_32_bits(proof: Proof, prepared: Prepared) -> Rejection | None:
     if not proof.on("beyond_32_bits") or prepared.dispatch.variant or prepared.dispatch.variables:
         return None
     objdump, launch = proof.reference.settings.objdump, prepared.repeated.dispatch
-    theirs, ours = (mnemonics(path, objdump, launch.kernel) for path in (launch.code_object, proof.candidate))
-    if not _wide(theirs) or (
-        theirs.get(_DIVIDES) and not theirs.keys() & _PRODUCTS
-    ):  # of 32 bits, by products
+    known, own = (disassemble(path, objdump, launch.kernel) for path in (launch.code_object, proof.candidate))
+    theirs, ours = wide_products(known), wide_products(own)
+    if not theirs:
         return None
     if not prepared.far:
         prepared.far.append(tuple(_on_reference(proof, prepared)))
@@ -80,8 +89,7 @@ def check_beyond_32_bits(proof: Proof, prepared: Prepared) -> Rejection | None:
             return Rejection(run, (found,))
         name = f"more than 32 bits of elements ({sparse[0].label})"
         proof.trials.append(Trial(dispatch=launch.id, inputs=name, outcome="same"))
-    known, own = (disassemble(path, objdump, launch.kernel) for path in (launch.code_object, proof.candidate))
-    if not tried and (_wide(ours) < _wide(theirs) or narrowed(own) > narrowed(known)):
+    if not tried and (ours < theirs or narrowed(own) > narrowed(known)):
         proof.unproved.append(_NEVER)
     return None
 
@@ -111,8 +119,33 @@ def narrowed(code: Sequence[AssemblyInstruction]) -> int:
     return count
 
 
-def _wide(counts: Mapping[str, int]) -> int:
-    return sum(counts.get(name, 0) for name in _WIDE)
+def wide_products(code: Sequence[AssemblyInstruction]) -> int:
+    """How many products of 64 bits there are. Those of which one half alone is read are of 32 bits, and so are the
+    upper halves by which integers of 32 bits are divided.
+    """
+    products = sum(
+        one.mnemonic in _PRODUCTS
+        and all(_is_read(code[at + 1 :], half) for half in registers_in(one.operands[0]))
+        for at, one in enumerate(code)
+    )
+    if not products and any(one.mnemonic == _DIVIDES for one in code):
+        return 0
+    return products + sum(one.mnemonic in _UPPER_HALVES for one in code)
+
+
+def _is_read(behind: Sequence[AssemblyInstruction], register: str) -> bool:
+    """Whether instructions that follow read a register before another one writes it."""
+    for one in behind:
+        if not one.operands:
+            continue
+        to, *sources = one.operands
+        if one.mnemonic.startswith(_STORES):
+            sources.append(to)
+        if any(register in registers_in(text) for text in sources):
+            return True
+        if register in registers_in(to):
+            return False
+    return False
 
 
 def _on_reference(proof: Proof, prepared: Prepared) -> Iterator[tuple[SparseLaunch, Replay]]:

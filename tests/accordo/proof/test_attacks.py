@@ -21,6 +21,7 @@ from tests.accordo.proof.test_adversarial import ATTACKS, verdict
         ("viterbi", "byte", "longer buffers of rows and columns"),
         ("embed", "wide_seven", "argument 5 1,027, all buffers"),
         ("epilogue", "alpha_zero", "argument 6 0, some floats NaN or infinite"),
+        ("deposit", "one_cell", "argument 5 1 (the candidate names it)"),
         ("attend", "negative", "argument 7 2, argument 8 -"),
     ],
 )

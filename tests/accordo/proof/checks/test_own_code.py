@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from hipscope.accordo.proof.checks import own_code
-from hipscope.accordo.proof.checks.beyond_32_bits import narrowed
+from hipscope.accordo.proof.checks.beyond_32_bits import narrowed, wide_products
 from hipscope.accordo.reference.input_coverage import BEYOND
 from tests.accordo.dispatch.test_code_addresses import code
 
@@ -73,6 +73,18 @@ def test_sizes_of_workgroups_are_no_question_where_neither_code_asks_for_them(pa
         "the workgroup size along x"
     }
     assert alike(pair, own, f"{known}\ns_load_dword s4, s[0:1], 0x14", "the workgroup size along x") == set()
+
+
+def test_a_product_of_64_bits_counts_where_both_halves_are_read() -> None:
+    product = "v_mad_u64_u32 v[2:3], s[0:1], v0, s4, v[4:5]"
+    whole = "v_lshl_add_u64 v[6:7], s[2:3], 0, v[2:3]"
+    assert wide_products(code(f"{product}\n{whole}")) == 1
+    assert wide_products(code(f"{product}\nv_ashrrev_i32 v3, 31, v2\n{whole}")) == 0
+    assert wide_products(code(f"{product}\nv_add_u32 v6, v3, v0")) == 0
+    assert wide_products(code(f"{product}\nglobal_store_dwordx2 v0, v[2:3], s[0:1]")) == 1
+    division = "v_rcp_iflag_f32 v1, v1\nv_mul_hi_u32 v1, v2, v1"
+    assert wide_products(code(division)) == 0
+    assert wide_products(code(f"{division}\n{product}\n{whole}")) == 2
 
 
 def test_a_product_of_32_bits_that_becomes_an_index_of_64_is_narrowed() -> None:
