@@ -44,15 +44,6 @@ def test_where_answers_thirty_questions() -> None:
     assert len(rows) - 2 >= 30
 
 
-def test_every_recipe_has_its_row() -> None:
-    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
-    notes = (
-        (ROOT / "benchmarks" / "notes" / "rewrites.md").read_text(encoding="utf-8").partition("## Launch")[0]
-    )
-    assert sorted(rows) == sorted(re.findall(r"^\| `(\w+)` \|", notes, re.MULTILINE))
-
-
 def test_every_page_is_in_the_menu_of_the_site() -> None:
     menu = re.findall(
         r"^ +- (?:\w+: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
