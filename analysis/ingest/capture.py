@@ -41,6 +41,7 @@ from hipscope.analysis.ingest.recognise import (
 from hipscope.analysis.ingest.snapshots import Snapshots
 from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.metrics.producers import with_producers
+from hipscope.analysis.metrics.roofline import impossible_bytes
 from hipscope.analysis.metrics.sass_producers import with_sass_producers
 from hipscope.analysis.profile import (
     CaptureFile,
@@ -161,6 +162,7 @@ def read_captures(
             *counters.lost,
             *damage,
             *_clock_notes(together.whole.traces, device),
+            *filter(None, [None if emulated else impossible_bytes(kernels, device)]),
         ),
     )
 

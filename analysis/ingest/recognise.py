@@ -224,6 +224,11 @@ _TABLES: tuple[tuple[str, frozenset[str], Read], ...] = (
     ("counters", frozenset({"Counter_Name", "Counter_Value", "Kernel_Name"}), read_long_counters),
     ("launches of rocprof", frozenset({"Index", "Kernel_Name", "queue-index"}), read_launches),
     (
+        "counters of omniperf",
+        frozenset({"Index", "Kernel_Name", "Agent_Id", "Grid_Size", "Workgroup_Size", "SGPR_Count"}),
+        read_launches,
+    ),
+    (
         "kernel trace",
         frozenset({"Kind", "Kernel_Name", "Start_Timestamp", "End_Timestamp"}),
         read_launch_table,

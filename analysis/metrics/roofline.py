@@ -6,7 +6,7 @@ recorded makes the numbers that need it None. The formulas are rocprofiler-compu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -24,6 +24,7 @@ Bound = Literal[
     "memory", "l2", "vmem", "compute", "issue", "latency", "occupancy", "lds", "atomics", "launch", "unknown"
 ]
 
+_POSSIBLE = 1.5  # of a ceiling, of counters and times that are from different runs
 _EMPTY_LAUNCH_NS = 1500.0  # of the emulator's devices
 _VALU_TYPES = ("F16", "F32", "F64")
 _MOPS = "SQ_INSTS_VALU_MFMA_MOPS_"
@@ -87,15 +88,20 @@ def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline
     if moved is None:
         moved = memory_bytes(kernel)
     flops_per_s = _rate(flops, time_ns)
-    bytes_per_s = _rate(moved, time_ns)
     found = reaches(kernel.counters, moved, time_ns, device)
+    impossible = provenance is Provenance.MEASURED and beyond(found) >= _POSSIBLE
+    if impossible:  # what is counted of data is not of these launches
+        moved = None
+        found = tuple(r for r in found if r.unit != "B/s")
+    bytes_per_s = _rate(moved, time_ns)
     peak_flops = _peak_flops(kernel.counters, found, device)
     flops_fraction = flops_per_s / peak_flops if flops_per_s is not None and peak_flops else None
     close = nearest(found)
     memory_fraction = (
         bytes_per_s / device.hbm_bytes_per_s if bytes_per_s is not None and device.hbm_bytes_per_s else None
     )
-    known = _classified(kernel, flops_fraction, memory_fraction, found, device, provenance)
+    decisive = None if impossible else flops_fraction  # alone it says nothing of memory
+    known = _classified(kernel, decisive, memory_fraction, found, device, provenance)
     return Roofline(
         provenance=provenance,
         time_ns=time_ns,
@@ -114,6 +120,30 @@ def roofline(kernel: Kernel, device: Device, provenance: Provenance) -> Roofline
         why=known.why,
         ceilings=found,
         nearest=None if close is None else close.name,
+    )
+
+
+def beyond(found: Sequence[Reach]) -> float:
+    """How many times of what a level of memory can move the counters tell of, at most."""
+    return max((r.fraction or 0.0 for r in found if r.unit == "B/s"), default=0.0)
+
+
+def impossible_bytes(kernels: Iterable[Kernel], device: Device) -> str | None:
+    """In words, of which measured kernels the counters tell of more bytes than can move in their time."""
+    told: dict[str, float] = {}
+    for kernel in kernels:
+        time_ns = sum(d.time_ns for d in kernel.dispatches if d.profiled) if kernel.counters else 0.0
+        if time_ns > 0:
+            moved = traffic_bytes(kernel.counters, device.arch)
+            told[kernel.name] = beyond(reaches(kernel.counters, moved, time_ns, device))
+    found = [name for name, times in told.items() if times >= _POSSIBLE]
+    if not found:
+        return None
+    more = f" and {len(found) - 1} more kernels" if len(found) > 1 else ""
+    most = max(told.values())
+    return (
+        f"the counters of {found[0]}{more} tell of up to {most:,.1f} times the bytes that the GPU can move in their "
+        "time: they are not of these launches, and no bandwidth is shown"
     )
 
 

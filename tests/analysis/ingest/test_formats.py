@@ -408,6 +408,18 @@ def test_the_share_of_a_ceiling_is_the_same_in_the_words_and_in_the_list(tmp_pat
     assert [round(c.fraction or 0, 3) for c in found.ceilings if c.name == "hbm"] == [0.8]
 
 
+def test_counters_of_more_bytes_than_a_gpu_can_move_bound_nothing_and_are_named(tmp_path: Path) -> None:
+    sysinfo(tmp_path / "sysinfo.csv")
+    head = "Dispatch_ID,GPU_ID,Kernel_Name,Start_Timestamp,End_Timestamp"
+    read = "TCC_EA0_RDREQ_sum,TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,TCC_EA0_WRREQ_sum,TCC_EA0_WRREQ_64B_sum"
+    (tmp_path / "pmc_perf.csv").write_text(f'{head},{read}\n0,2,"{NAME}",1000,11000,33551804,0,0,0,0\n')
+    profile = read_captures([tmp_path])  # 2.1 GB in 10 us
+    found = roofline(only(profile), profile.device, profile.provenance)
+    assert (found.bound, found.memory_bytes, found.ceilings) == ("unknown", None, ())
+    assert f"the counters of {NAME} tell of up to " in profile.notes[-1]
+    assert only(profile).counters["TCC_EA0_RDREQ_sum"] == 33551804
+
+
 @pytest.mark.parametrize(("chip", "name", "hbm"), [(29861, "mi325x", 6.0e12), (0, "MI300", None)])
 def test_a_tool_that_counts_one_die_of_a_gpu_does_not_set_its_peaks(
     tmp_path: Path, chip: int, name: str, hbm: float | None

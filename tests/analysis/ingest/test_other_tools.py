@@ -119,6 +119,27 @@ def test_counters_without_time_stamps_are_of_their_launches(tmp_path: Path) -> N
     assert kernel.partial == "its launches have no time stamps"
 
 
+def test_a_merged_table_of_omniperf_has_counters_beside_the_launches_of_its_time_stamps(
+    tmp_path: Path,
+) -> None:
+    """omniperf 1 leaves the queues out where it merges passes, and their times are means."""
+    named = "Index,KernelName,gpu-id,grd,wgr,lds,scr,arch_vgpr,accum_vgpr,sgpr,wave_size"
+    shape = "65536,256,0,0,36,4,48,64"
+    (tmp_path / "pmc_perf.csv").write_text(
+        f"{named},SQ_WAVES,GRBM_GUI_ACTIVE,BeginNs,EndNs\n"
+        f'0,"scale(float*, int).kd",0,{shape},1024,5000,1000.5,2000.0\n'
+        f'1,"scale(float*, int).kd",0,{shape},1024,5200,3000.5,3500.0\n'
+    )
+    (tmp_path / "timestamps.csv").write_text(
+        f"{named},queue-id,queue-index,BeginNs,EndNs\n"
+        f'0,"scale(float*, int).kd",0,{shape},0,0,1000,2000\n'
+        f'1,"scale(float*, int).kd",0,{shape},0,0,3000,3500\n'
+    )
+    (kernel,) = read_captures([tmp_path]).kernels
+    assert (len(kernel.dispatches), kernel.time_ns) == (2, 1500)
+    assert kernel.counters == {"SQ_WAVES": 2048.0, "GRBM_GUI_ACTIVE": 10200.0}
+
+
 def test_a_database_of_rocprof_without_a_trace_has_the_launches_of_its_table(tmp_path: Path) -> None:
     names = (
         "Index", "KernelName", "gpu-id", "queue-id", "pid", "tid", "grd", "wgr", "lds", "scr", "arch_vgpr",
