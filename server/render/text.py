@@ -40,6 +40,7 @@ from hipscope.server.reports.schema.verdict import Verdict
 DEFAULT_KERNELS = 5
 _HOT_LINES = 6
 _HOT_SHARE = 0.02
+_TIME_OVER = "when the program's time was over"  # the emulator's words of a launch that it stopped
 _CODE_WIDTH = 52
 _NAME_WIDTH = 36
 _WIDE = 100
@@ -357,7 +358,7 @@ def _print_header(report: Report, console: Console) -> None:
     if opened or (code is None and report.source == "recorded"):
         _print_captures(report, console)
         return
-    failed = " If its results are wrong: `hipscope check` looks for defects of its kernels." if code else ""
+    failed = f" {_why_it_failed(report)}" if code else ""
     left = "was stopped." if code is None else f"left with exit code {code}.{failed}"
     console.print(Text(f"The program {left}", "dim"))
     if report.source_note:
@@ -367,6 +368,13 @@ def _print_header(report: Report, console: Console) -> None:
     if report.partial:
         console.print(Text(f"Partial: {report.partial}", "yellow"))
     console.print()
+
+
+def _why_it_failed(report: Report) -> str:
+    """What a program that left with an error may have met: a launch that hipscope stopped, or its own mistake."""
+    if any(_TIME_OVER in fault.message for fault in report.faults):
+        return "Its time was over, so its last launch was stopped, which it was told as an error."
+    return "If its results are wrong: `hipscope check` looks for defects of its kernels."
 
 
 def _print_hot_lines(kernel: Kernel, name: str, console: Console, texts: SourceTexts) -> None:

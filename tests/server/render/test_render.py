@@ -304,3 +304,8 @@ def test_a_program_that_fails_is_told_what_looks_for_defects(report: Report) -> 
     failed = replace(report, program=replace(report.program, exit_code=1))
     assert "left with exit code 1. If its results are wrong: `hipscope check`" in printed(failed)
     assert "hipscope check" not in printed(report)
+    over = "kernel transpose: not finished, when the program's time was over: 10 of 99 workgroups were done"
+    fault = Fault("transpose", over, False, False, "", 0, ByteColumn(0), None)
+    stopped = printed(replace(failed, faults=(fault,)))
+    assert "left with exit code 1. Its time was over, so its last launch was stopped" in stopped
+    assert "hipscope check" not in stopped
