@@ -80,6 +80,12 @@
 (defun hipscope-optimize () "Look for a proved rewrite of the kernel at point." (interactive)
        (hipscope--run "optimize" (hipscope--here)))
 (defun hipscope-check () "Run this program under the sanitizers." (interactive) (hipscope--run "check" (hipscope--here)))
+(defun hipscope-restore () "Bring back the text before the last rewrite." (interactive)
+       (hipscope--run "restore" (hipscope--here)))
+(defun hipscope-open-profile (path)
+  "Show the marks of the capture or saved report PATH on the open files."
+  (interactive "fCapture or saved report: ")
+  (hipscope--run "openProfile" (list :path (expand-file-name path))))
 (defun hipscope-cancel () "Stop the running job." (interactive) (hipscope--run "cancel" nil))
 
 (defun hipscope-set-arguments (words)
@@ -131,6 +137,66 @@
         (goto-char (point-min)))
       (special-mode)
       (display-buffer (current-buffer)))))
+
+;; The kernel around point, else the costliest of the program.
+(defun hipscope--kernel ()
+  "The kernel that point is in, or the costliest; an error where nothing was profiled."
+  (let* ((here (hipscope--here))
+         (line (plist-get (plist-get here :position) :line))
+         (rows (append (plist-get (hipscope--ask :hipscope/kernels (list :uri (plist-get here :uri))) :kernels) nil))
+         (start (lambda (row) (plist-get (plist-get (plist-get row :range) :start) :line)))
+         (above (cl-remove-if-not (lambda (row) (and (equal (plist-get row :uri) (plist-get here :uri))
+                                                     (<= (funcall start row) line)))
+                                  rows)))
+    (or (car (sort above (lambda (a b) (> (funcall start a) (funcall start b)))))
+        (car rows)
+        (user-error "No profile yet: save a HIP program, or M-x hipscope-profile"))))
+
+(defun hipscope--show (name text)
+  "Show TEXT in the buffer NAME."
+  (with-current-buffer (get-buffer-create name)
+    (let ((inhibit-read-only t)) (erase-buffer) (insert text) (goto-char (point-min)))
+    (special-mode)
+    (display-buffer (current-buffer))))
+
+(defun hipscope-roofline ()
+  "Show what binds the kernel at point, with its roofline."
+  (interactive)
+  (let* ((kernel (hipscope--kernel))
+         (hover (hipscope--ask :textDocument/hover
+                               (list :textDocument (list :uri (plist-get kernel :uri))
+                                     :position (plist-get (plist-get kernel :range) :start)))))
+    (hipscope--show "*hipscope roofline*" (plist-get (plist-get hover :contents) :value))))
+
+(defun hipscope-explain ()
+  "Explain the line at point: cause, consequence, remedy."
+  (interactive)
+  (hipscope--show "*hipscope line*" (plist-get (hipscope--ask :hipscope/explain (hipscope--here)) :plain)))
+
+(defun hipscope-history ()
+  "List the profiles of this project, the newest first; RET on one compares it with the newest."
+  (interactive)
+  (let* ((server (eglot--current-server-or-lose))
+         (uri (plist-get (hipscope--here) :uri))
+         (profiles (append (plist-get (hipscope--ask :hipscope/history (list :uri uri)) :profiles) nil))
+         (newest (plist-get (car profiles) :id)))
+    (unless profiles (user-error "No profile yet: save a HIP program, or M-x hipscope-profile"))
+    (hipscope--show "*hipscope history*" "")
+    (with-current-buffer "*hipscope history*"
+      (let ((inhibit-read-only t))
+        (dolist (profile profiles)
+          (let ((id (plist-get profile :id)) (commit (plist-get profile :commit)))
+            (insert-text-button
+             (concat (if (string-empty-p commit) "-" (substring commit 0 7)) (if (eq (plist-get profile :dirty) t) "+" "")
+                     "  " (substring (plist-get profile :time) 0 16))
+             'action (lambda (_)
+                       (jsonrpc-request server :workspace/executeCommand
+                                        (list :command "hipscope.server.compare"
+                                              :arguments (vector (list :uri uri :a id :b newest))))))
+            (mapc (lambda (kernel)
+                    (insert (format "  %s %.1f us" (plist-get kernel :name) (/ (plist-get kernel :timeNs) 1000.0))))
+                  (plist-get profile :kernels))
+            (insert "\n")))))))
 
 (provide 'hipscope)
 ;;; hipscope.el ends here

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from hipscope.analysis.system.allowed_folders import allow_folder
+from tests.server.editor_features import FEATURES, table
 
 HERE = Path(__file__).parent
 DOCUMENTATION = HERE.parents[1] / "docs" / "editors.md"
@@ -82,7 +84,9 @@ def test_neovim_shows_the_finding_on_save_and_applies_the_verified_edit(tmp_path
 
 
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed")
-def test_the_neovim_plugin_draws_heat_and_has_kernels_machine_code_and_arguments(tmp_path: Path) -> None:
+def test_the_neovim_plugin_draws_heat_and_has_kernels_machine_code_roofline_history_and_arguments(
+    tmp_path: Path,
+) -> None:
     plugin = HERE.parents[1] / "editors" / "nvim"
     settings = tmp_path / "init.lua"
     settings.write_text(f'vim.opt.runtimepath:append("{plugin}")\nrequire("hipscope").setup()\n')
@@ -100,6 +104,11 @@ def test_the_neovim_plugin_draws_heat_and_has_kernels_machine_code_and_arguments
         " 50 %  ds_read_b32 v1",
     ]
     assert seen["marked"] == 2
+    assert "| HBM | █▉ 1.00 TB/s, 19 % of 5.30 TB/s |" in seen["roofline"]
+    assert "It waits for 80 % of that, 75 % of it for LDS" in seen["explained"]
+    assert [row.endswith("transpose 37.0 us") for row in seen["history"]] == [True]
+    assert seen["compared"]["command"] == "hipscope.server.compare"
+    assert seen["compared"]["arguments"][0]["a"] == seen["compared"]["arguments"][0]["b"]
     assert seen["asked"] == "Arguments of transpose.hip: "
 
 
@@ -131,7 +140,9 @@ def test_the_settings_for_helix_start_the_server_for_hip_files(tmp_path: Path) -
 
 
 @pytest.mark.skipif(shutil.which("emacs") is None, reason="Emacs is not installed")
-def test_the_emacs_package_draws_heat_and_has_kernels_machine_code_and_arguments(tmp_path: Path) -> None:
+def test_the_emacs_package_draws_heat_and_has_kernels_machine_code_roofline_history_and_arguments(
+    tmp_path: Path,
+) -> None:
     packages = "(progn (require 'package) (package-initialize))"
     probe = ["emacs", "--batch", "--eval", packages, "--eval", "(require 'eglot)"]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
@@ -148,4 +159,39 @@ def test_the_emacs_package_draws_heat_and_has_kernels_machine_code_and_arguments
         " 50 %  ds_read_b32 v0  ; line 3",
         " 50 %  ds_read_b32 v1  ; line 4",
     ]
+    assert "HBM                   █▉ 1.00 TB/s, 19 % of 5.30 TB/s" in seen["roofline"]
+    assert "It waits for 80 % of that, 75 % of it for LDS" in seen["explained"]
+    assert seen["history"].endswith("  transpose 37.0 us\n")
+    assert seen["compared"]["command"] == "hipscope.server.compare"
+    assert seen["compared"]["arguments"][0]["a"] == seen["compared"]["arguments"][0]["b"]
     assert seen["first"] == "// hipscope: run 64"
+
+
+def named(column: str, pattern: str) -> set[str]:
+    """What the table says an editor has, by the words that a pattern finds."""
+    return {name for feature in FEATURES for name in re.findall(pattern, getattr(feature, column))}
+
+
+def test_the_table_of_editors_is_in_the_documentation() -> None:
+    """`python -m tests.server.editor_features` prints it anew."""
+    assert table() in (DOCUMENTATION.parent / "editor-features.md").read_text()
+
+
+def test_the_extension_has_what_the_table_says() -> None:
+    manifest = json.loads((HERE.parents[1] / "vscode-extension" / "package.json").read_text())["contributes"]
+    views = {view["name"] for group in manifest["views"].values() for view in group}
+    assert named("vscode", r"\*(.+)\*") <= views | {command["title"] for command in manifest["commands"]}
+
+
+@pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed")
+def test_the_neovim_plugin_has_what_the_table_says() -> None:
+    plugin = HERE.parents[1] / "editors" / "nvim"
+    script = "lua io.stdout:write(table.concat(require('hipscope').names(), ' '))"
+    words = ["nvim", "--headless", "-u", "NONE", "-c", f"set rtp+={plugin}", "-c", script, "-c", "quit"]
+    names = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+    assert named("neovim", "Hipscope ([a-z]+)") <= set(names)
+
+
+def test_the_emacs_package_has_what_the_table_says() -> None:
+    package = (HERE.parents[1] / "editors" / "emacs" / "hipscope.el").read_text()
+    assert named("emacs", "M-x ([a-z-]+)") <= set(re.findall(r"^\(defun (\S+)", package, re.MULTILINE))

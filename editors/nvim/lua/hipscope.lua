@@ -124,8 +124,74 @@ function M.arguments()
   end)
 end
 
-local commands = { isa = M.isa, kernels = M.kernels, arguments = M.arguments, hover = function() vim.lsp.buf.hover() end }
-for _, name in ipairs({ "profile", "check", "optimize", "bench", "restore", "cancel" }) do
+-- The kernel around the cursor, else the costliest of the program.
+local function with_kernel(use)
+  local at = here()
+  ask("hipscope/kernels", { uri = at.uri }, function(answer)
+    local chosen = answer.kernels[1]
+    local nearest = -1
+    for _, kernel in ipairs(answer.kernels) do
+      local line = kernel.range.start.line
+      if kernel.uri == at.uri and line <= at.position.line and line > nearest then chosen, nearest = kernel, line end
+    end
+    if chosen then use(chosen) else tell("no profile yet: save a HIP program, or :Hipscope profile") end
+  end)
+end
+
+local function float(markdown)
+  vim.lsp.util.open_floating_preview(vim.split(markdown, "\n"), "markdown", { focus_id = "hipscope", wrap = false })
+end
+
+function M.roofline()
+  with_kernel(function(kernel)
+    local asked = { textDocument = { uri = kernel.uri }, position = kernel.range.start }
+    ask("textDocument/hover", asked, function(hover)
+      if hover then float(hover.contents.value or hover.contents) end
+    end)
+  end)
+end
+
+function M.explain()
+  ask("hipscope/explain", here(), function(answer) float(answer.markdown) end)
+end
+
+-- The project's profiles, newest first; Enter compares the one under the cursor with the newest.
+function M.history()
+  local uri = here().uri
+  ask("hipscope/history", { uri = uri }, function(answer)
+    local lines = {}
+    for _, profile in ipairs(answer.profiles) do
+      local kernels = {}
+      for _, kernel in ipairs(profile.kernels) do
+        table.insert(kernels, string.format("%s %.1f us", kernel.name, kernel.timeNs / 1000))
+      end
+      local name = profile.commit ~= "" and profile.commit:sub(1, 7) .. (profile.dirty and "+" or "") or "-"
+      local when = profile.time:sub(1, 16):gsub("T", " ")
+      table.insert(lines, string.format("%-8s  %s  %s", name, when, table.concat(kernels, ", ")))
+    end
+    if #lines == 0 then return tell("no profile yet: save a HIP program, or :Hipscope profile") end
+    local buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+    vim.bo[buffer].modifiable, vim.bo[buffer].bufhidden = false, "wipe"
+    vim.cmd("botright sbuffer " .. buffer)
+    vim.keymap.set("n", "<CR>", function()
+      local old = answer.profiles[vim.api.nvim_win_get_cursor(0)[1]]
+      run("compare", { uri = uri, a = old.id, b = answer.profiles[1].id })
+    end, { buffer = buffer })
+  end)
+end
+
+function M.open()
+  vim.ui.input({ prompt = "Capture or saved report: ", completion = "file" }, function(path)
+    if path then run("openProfile", { path = vim.fn.fnamemodify(path, ":p") }) end
+  end)
+end
+
+local commands = {
+  open = M.open, isa = M.isa, kernels = M.kernels, arguments = M.arguments, roofline = M.roofline, explain = M.explain,
+  history = M.history, hover = function() vim.lsp.buf.hover() end,
+}
+for _, name in ipairs({ "profile", "check", "optimize", "bench", "restore", "cancel", "metrics" }) do
   commands[name] = function() run(name, here()) end
 end
 
