@@ -24,14 +24,14 @@ from hipscope.analysis.ingest.passes import Place, by_program
 from hipscope.analysis.ingest.recognise import CODE_OBJECT, SIDECAR, TOTALS, FoundFile
 from hipscope.analysis.profile import CaptureFile, RunPart, Timing
 
-_LEVEL_FILE = re.compile(r"SQ_(IFETCH_LEVEL|INST_LEVEL_\w+|LEVEL_WAVES)\.csv$")
+_LEVEL_FILE = re.compile(r"SQ_(IFETCH_LEVEL|INST_LEVEL_\w+|LEVEL_WAVES)\.csv(\.gz)?$")
 _STAMPS = (("Start_Timestamp", "start_timestamp", "start"), ("End_Timestamp", "end_timestamp", "end"))
 _WORDS = 200
 _FEW = 4  # names in a line
 _KIND = re.compile(
     r"_?(kernel_trace|counter_collection|agent_info|kernel_stats|pc_sampling_\w+|results|pmc_perf|"
     r"(hip|hip_runtime|hip_compiler|hsa|hsa_core|hsa_amd|marker|rccl|memory_copy|memory_allocation|scratch_memory)"
-    r"(_api)?_trace)?\.(csv|json|db)$"
+    r"(_api)?_trace)?\.(csv|json|db)(\.gz)?$"
 )
 
 # What stands before the kind where only the number of the process tells files apart: rocprofv3's own, and ours.

@@ -31,17 +31,13 @@ from hipscope.analysis.ingest.formats.rocprof_csv import (
 from hipscope.analysis.ingest.formats.tables import HEAD, head_of, header_of, parse_table
 from hipscope.analysis.ingest.formats.trace_totals import read_totals
 from hipscope.analysis.ingest.formats.traces import read_trace
-from hipscope.analysis.ingest.others.chrome_trace import (
-    GZIP,
-    is_chrome_trace,
-    read_chrome_trace,
-    unpacked_head,
-)
+from hipscope.analysis.ingest.others.chrome_trace import is_chrome_trace, read_chrome_trace
 from hipscope.analysis.ingest.others.ncu_details import has_details, read_details_page
 from hipscope.analysis.ingest.others.ncu_report import MAGIC as NCU_REPORT
 from hipscope.analysis.ingest.others.ncu_report import read_report
 from hipscope.analysis.ingest.others.ncu_tables import read_raw_page, read_source_page
 from hipscope.analysis.ingest.others.nsys import is_nsys, read_nsys, read_nsys_summary, read_nsys_trace
+from hipscope.analysis.ingest.others.packed import GZIP, of_unpacked, plain_name, unpacked_head
 from hipscope.analysis.ingest.others.rocprof_1 import is_rocprof, read_launches, read_rocminfo
 from hipscope.analysis.ingest.others.rocprof_1 import read_database as read_rocprof_database
 from hipscope.analysis.ingest.others.rpd import is_rpd, read_rpd
@@ -56,6 +52,7 @@ _MOST_LISTED = 20
 _MOST_LOOKED_AT = 100_000
 _QUICK_LOOK = 2_000
 CODE_OBJECT = "code object"
+_MACHINE, _AMDGPU = slice(18, 20), b"\xe0\x00"  # e_machine of an ELF file
 SIDECAR = "hipscope's side-car"
 TOTALS = "totals of a thread trace"
 MEMORY_ANALYSIS = "Omniprobe memory analysis"
@@ -142,11 +139,11 @@ def _of_content(path: Path, head: bytes) -> tuple[str | None, Read | None, str |
     if head.startswith(NCU_REPORT):
         return "Nsight Compute report", read_report, None
     if head.startswith(b"\x7fELF"):
+        if head[_MACHINE] != _AMDGPU:
+            return None, None, "it is a program of the host"
         return CODE_OBJECT, None, None
     if head.startswith(GZIP):
-        if is_chrome_trace(unpacked_head(head, HEAD)):
-            return CHROME_TRACE, read_chrome_trace, None
-        return None, None, "it is compressed: unpack it with gunzip"
+        return _of_packed(path, head_of(unpacked_head(head, HEAD)))
     if (unread := unread_format(path, head)) is not None:
         return unread[0], None, unread[1]
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -157,6 +154,16 @@ def _of_content(path: Path, head: bytes) -> tuple[str | None, Read | None, str |
     if b"cache line use report" in head or b"Bank conflicts report" in head:
         return f"{MEMORY_ANALYSIS} (text)", read_omniprobe_text, None
     return _of_table(path, head)
+
+
+def _of_packed(path: Path, head: bytes) -> tuple[str | None, Read | None, str | None]:
+    if is_chrome_trace(head):
+        return CHROME_TRACE, read_chrome_trace, None
+    if head and not head.startswith((GZIP, b"SQLite format 3\0", b"\x7fELF", NCU_REPORT)):
+        name, read, _ = _of_content(path.with_name(plain_name(path)), head)
+        if read is not None:
+            return name, of_unpacked(read), None
+    return None, None, "it is compressed: unpack it with gunzip"
 
 
 def _of_json(head: bytes) -> tuple[str | None, Read | None, str | None]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +29,8 @@ from hipscope.analysis.ingest.others.activities import (
     recorded_activities,
     sizes,
 )
+from hipscope.analysis.ingest.others.packed import GZIP, unpacked
 
-GZIP = b"\x1f\x8b"
-_LARGEST = 4 << 30  # bytes of unpacked JSON
 _LAUNCH, _COPIES, _CALL = "launch", "copy", "call"
 _CATEGORIES = {
     "kernel": _LAUNCH,
@@ -55,14 +53,6 @@ def is_chrome_trace(head: bytes) -> bool:
     return b'"traceEvents"' in head or b'"deviceProperties"' in head or (
         start[:1] == b"[" and b'"ph"' in head and b'"ts"' in head
     )  # fmt: skip
-
-
-def unpacked_head(data: bytes, size: int) -> bytes:
-    """The first bytes of packed content; empty when it is damaged."""
-    try:
-        return zlib.decompressobj(31).decompress(data, size)
-    except zlib.error:
-        return b""
 
 
 def read_chrome_trace(path: Path) -> Recorded:
@@ -194,24 +184,7 @@ def _content(path: Path) -> bytes:
     with path.open("rb") as stream:
         if stream.read(2) != GZIP:
             return path.read_bytes()
-    return b"".join(_unpacked(path))
-
-
-def _unpacked(path: Path) -> Iterator[bytes]:
-    """Not through the module gzip: what is left of a cut file is lost there."""
-    unpack, size = zlib.decompressobj(31), 0
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            while chunk:
-                try:
-                    part = unpack.decompress(chunk, 64 << 20)
-                except zlib.error as error:
-                    raise ValueError(f"it is damaged: {error}") from None
-                size += len(part)
-                if size > _LARGEST:
-                    raise ValueError(f"unpacked it has more than {_LARGEST >> 30} GiB")
-                yield part
-                chunk = unpack.unconsumed_tail
+    return b"".join(unpacked(path))
 
 
 def _agent(told: Mapping[str, Any]) -> Agent:

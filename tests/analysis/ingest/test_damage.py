@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -100,6 +101,28 @@ def test_a_text_of_any_format_is_read_in_the_encodings_that_have_a_mark(
     for path in (p for p in tmp_path.rglob("*") if p.is_file()):
         path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
     assert told(read_captures([tmp_path])) == plain
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TEXTS if kind != "thread trace"])
+def test_a_packed_text_of_any_format_is_read_as_the_plain_one(tmp_path: Path, kind: str) -> None:
+    name, write = TEXTS[kind]
+    write(tmp_path / name)
+    plain = told(read_captures([tmp_path]))
+    for path in [p for p in tmp_path.rglob("*") if p.is_file()]:
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert told(read_captures([tmp_path])) == plain
+
+
+def test_a_cut_packed_table_gives_what_is_left_or_a_line(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "2_kernel_trace.csv", [(n, NAME, 1000 * n, 1000 * n + n) for n in range(1, 900)])
+    path = tmp_path / "2_kernel_trace.csv"
+    packed = gzip.compress(path.read_bytes())
+    path.unlink()
+    path.with_name("2_kernel_trace.csv.gz").write_bytes(packed[: len(packed) // 2])
+    profile = read_or_refused(tmp_path)
+    assert profile is not None
+    assert 0 < len(profile.kernels[0].dispatches) < 899
 
 
 def told(profile: Profile) -> list[object]:
@@ -252,11 +275,13 @@ def test_what_is_no_file_or_not_whole_is_listed_and_not_read(tmp_path: Path) -> 
         stream.truncate(10 << 30)
     (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere")
     (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "app").write_bytes(b"\x7fELF" + bytes(14) + b"\x3e\0" + bytes(100))
     profile = read_captures([tmp_path])
     unread = {Path(c.path).name: c.why for c in profile.captures if not c.read}
-    assert unread.keys() == {"pipe.csv", "empty.csv", "zeros.csv", "gone.csv", "notes.txt"}
+    assert unread.keys() == {"pipe.csv", "empty.csv", "zeros.csv", "gone.csv", "notes.txt", "app"}
     assert (unread["pipe.csv"], unread["empty.csv"]) == ("it is no regular file", "it is empty")
     assert "holes" in (unread["zeros.csv"] or "")
+    assert unread["app"] == "it is a program of the host"
     assert is_capture(tmp_path)
     assert not is_capture(tmp_path / "pipe.csv")
 
