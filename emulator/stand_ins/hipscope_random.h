@@ -125,7 +125,7 @@ struct Xorwow {
         x[3] = 88675123U ^ t1;
         x[4] = 5783321U + t0;
         d = 6615241U + t1 + t0;
-        kept.has_float = kept.has_double = 0;
+        kept = {};
         skip_sequences(subsequence);
         skip(offset);
     }
@@ -176,7 +176,7 @@ struct Philox {
         key[1] = static_cast<u32>(seed >> 32);
         counter[0] = counter[1] = counter[2] = counter[3] = 0;
         place = 0;
-        kept.has_float = kept.has_double = 0;
+        kept = {};
         skip_sequences(subsequence);
         skip(offset);
     }
@@ -236,7 +236,7 @@ struct Mrg {
             g1[i] = times(i == 1 ? y : x, seed, kM1);
             g2[i] = times(i == 1 ? x : y, seed, kM2);
         }
-        kept.has_float = kept.has_double = 0;
+        kept = {};
         skip_sequences(subsequence);
         skip(offset);
     }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from hipscope.analysis.build_files.rocm_folder import installed
 from hipscope.analysis.config import Config
+from hipscope.analysis.runs.check_project import check_project
 from hipscope.analysis.toolchain.discovery import find_toolchain
+from hipscope.analysis.toolchain.project import resolve_project
 from tests.emulator.recorded_run import HEADER, Run
 
 pytestmark = pytest.mark.skipif(
@@ -172,3 +175,35 @@ def test_the_library_fills_memory_with_numbers_of_the_distributions(run: Run) ->
     counts = json.loads((ran.out / "library_calls.json").read_text())
     assert counts["hiprandGeneratePoisson"] == 8
     assert counts["rocrand_generate_normal"] == 1
+
+
+COPIED = """
+#include <hip/hip_runtime.h>
+#include <hiprand/hiprand_kernel.h>
+template <class State> __global__ void begin(State* states) { hiprand_init(7, threadIdx.x, 0, &states[threadIdx.x]); }
+template <class State> __global__ void draw(State* states, float* to) {
+  State own = states[threadIdx.x];
+  to[threadIdx.x] = hiprand_uniform(&own);
+  states[threadIdx.x] = own;
+}
+template <class State> void use(float* to) {
+  State* states;
+  (void)hipMalloc(&states, 64 * sizeof(State));
+  begin<<<1, 64>>>(states);
+  draw<<<1, 64>>>(states, to);
+}
+int main() {
+  float* to;
+  if (hipMalloc(&to, 256)) return 1;
+  use<hiprandStatePhilox4_32_10_t>(to);
+  use<hiprandStateXORWOW_t>(to);
+  use<hiprandStateMRG32k3a_t>(to);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+def test_a_state_that_is_copied_whole_has_nothing_unset(tmp_path: Path) -> None:
+    source = tmp_path / "main.hip"
+    source.write_text(COPIED)
+    assert check_project(resolve_project(source)).run.reports == ()
