@@ -119,6 +119,31 @@ def test_counters_without_time_stamps_are_of_their_launches(tmp_path: Path) -> N
     assert kernel.partial == "its launches have no time stamps"
 
 
+@pytest.mark.parametrize("later_us", [0.5, 1e6])
+def test_two_traces_of_pytorch_are_ranks_of_a_run_where_they_overlap_and_else_two_runs(
+    tmp_path: Path, later_us: float
+) -> None:
+    _, write = OTHERS["PyTorch"]
+    first, second = tmp_path / "w.1.pt.trace.json", tmp_path / "w.2.pt.trace.json"
+    write(first)
+    data = json.loads(first.read_text())
+    for event in data["traceEvents"]:
+        event |= {"ts": event["ts"] + later_us} if "ts" in event else {}
+        event |= {"dur": event["dur"] * 2} if "dur" in event else {}
+    second.write_text(json.dumps(data))
+    profile = read_captures([tmp_path])
+    (kernel,) = profile.kernels
+    if later_us < 1:
+        assert (len(kernel.dispatches), kernel.time_ns, profile.parts) == (4, 4500, ())
+        return
+    assert (len(kernel.dispatches), kernel.time_ns) == (2, 1500)
+    assert [(p.run, p.launches, p.time_ns) for p in profile.parts] == [
+        ("w.1.pt.trace", 2, 1500),
+        ("w.2.pt.trace", 2, 3000),
+    ]
+    assert "shown is w.1.pt.trace; the others are w.2.pt.trace" in profile.notes[0]
+
+
 def test_a_merged_table_of_omniperf_has_counters_beside_the_launches_of_its_time_stamps(
     tmp_path: Path,
 ) -> None:
