@@ -116,6 +116,17 @@ def condition_of(statement: Node) -> Node | None:
     return None if condition is None or condition.type == "declaration" else condition
 
 
+def statements_of(body: Node) -> list[Node]:
+    """The statements in a block, or the one that stands without; no comments."""
+    inside = body.named_children if body.type == "compound_statement" else [body]
+    return [n for n in inside if n.type != "comment"]
+
+
+def loops_around(node: Node, top: Node) -> list[Node]:
+    """The loops whose body or head a node is in, below `top`, innermost first."""
+    return [outer for outer in ancestors(node, top) if outer.type in LOOPS]
+
+
 def is_in(node: Node, part: Node | None) -> bool:
     """Whether a node begins in a part of a statement, as in `loop.child_by_field_name("update")`."""
     return part is not None and part.start_byte <= node.start_byte < part.end_byte

@@ -27,6 +27,7 @@ from hipscope.analysis.source.nodes import (
     declarations_in,
     names_in,
     squeeze,
+    statements_of,
     text_of,
     walk,
 )
@@ -170,9 +171,7 @@ class _Step:
 
     def emulated(self) -> CasLoop:
         """The operation. Raises _NotRead."""
-        body = child_of(self.loop, "body")
-        listed = body.named_children if body.type == "compound_statement" else [body]
-        statements = [n for n in listed if n.type != "comment"]
+        statements = statements_of(child_of(self.loop, "body"))
         if self.loop.type not in ("do_statement", "while_statement"):
             raise _NotRead("it is no `do` or `while`")
         guard = self._guard() if self.loop.type == "while_statement" else None

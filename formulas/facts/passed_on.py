@@ -10,6 +10,7 @@ from typing import Literal
 
 from tree_sitter import Node
 
+from hipscope.analysis.builtins import is_a
 from hipscope.analysis.kernel.loops import stepped_names
 from hipscope.analysis.source.nodes import (
     ancestors,
@@ -26,7 +27,6 @@ from hipscope.analysis.source.nodes import (
 PassedOn = Literal["nothing", "sums", "best", "chain", "unknown"]
 _WORST_FIRST: tuple[PassedOn, ...] = ("chain", "unknown", "sums", "best")
 _SUMMING = frozenset({"+", "-", "*", "&", "|", "^"})
-_EXTREMES = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _SOMEWHERE = ("call_expression", "pointer_expression")  # `at(i) = x`, `*p = x`
 _CHANGES = ("assignment_expression", "update_expression")
 
@@ -104,7 +104,7 @@ def _kind(change: Node, name: str, carried: set[str], derived: set[str]) -> Pass
         return (
             "sums" if _once((child_of(value, "left"), child_of(value, "right")), name, derived) else "chain"
         )
-    if called(value) in _EXTREMES:
+    if is_a(called(value) or "", "extreme"):
         return "best" if _once(arguments_of(value), name, derived) else "chain"
     if value.type == "conditional_expression":
         sides = (child_of(value, "consequence"), child_of(value, "alternative"))

@@ -13,6 +13,7 @@ from typing import Literal
 
 from tree_sitter import Node
 
+from hipscope.analysis.builtins import is_a
 from hipscope.analysis.kernel.effects import changed_names, reassigned_names
 from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import (
@@ -39,7 +40,6 @@ Kind = Literal["sum", "bits", "least", "best"]
 _COUNTERS = integers(16)
 _SUMS = ("+=", "-=")
 _BITS = ("|=", "&=")
-_LEAST = ("fminf", "fmaxf", "fmin", "fmax", "min", "max")
 _ORDERLESS = ("atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicAnd", "atomicOr", "atomicXor")
 _MIRRORED = {"<": ">", ">": "<"}
 _OF_LAUNCH = re.compile(r"[dD]im|threadIdx|blockIdx|ThreadIdx|BlockIdx")
@@ -386,7 +386,7 @@ def _put_together(name: str, sign: str, right: Node) -> Carried | None:
     arguments = [text_of(a) for a in arguments_of(right)]
     if function in ("fmaf", "fma", "__fmaf_rn") and len(arguments) == 3 and arguments[2] == name:
         return Carried(name, "sum", "+", "")
-    if function in _LEAST and len(arguments) == 2 and name in arguments:
+    if is_a(function, "extreme") and len(arguments) == 2 and name in arguments:
         return Carried(name, "least", text_of(child_of(right, "function")), "")
     return None
 

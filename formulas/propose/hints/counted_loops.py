@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     names_in,
+    statements_of,
     text_of,
     walk,
 )
@@ -156,16 +157,11 @@ def continue_guard(statement: Node) -> Node | None:
     """The condition of `if (condition) continue;`."""
     if statement.type != "if_statement" or statement.child_by_field_name("alternative") is not None:
         return None
-    inner = [n for n in statements_of(child_of(statement, "consequence")) if n.type != "comment"]
+    inner = statements_of(child_of(statement, "consequence"))
     condition = child_of(statement, "condition").child_by_field_name("value")
     if len(inner) != 1 or inner[0].type != "continue_statement" or condition is None:
         return None
     return condition if condition.type != "declaration" else None
-
-
-def statements_of(body: Node) -> tuple[Node, ...]:
-    """Those in a block, or the one that stands without."""
-    return tuple(body.named_children) if body.type == "compound_statement" else (body,)
 
 
 def _left_or_joined(

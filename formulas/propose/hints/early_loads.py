@@ -123,7 +123,9 @@ class _Reader:
         yield from self._memory.subscripts
         for statement in self._loop.statements:
             for node in walk(statement):
-                if node.type == "declaration" and not any(o.type in LOOPS for o in self._around(node)):
+                if node.type == "declaration" and not any(
+                    o.type in LOOPS for o in ancestors(node, self._loop.node)
+                ):
                     yield node
 
     def take(self, item: Subscript | Node) -> None:
@@ -228,18 +230,11 @@ class _Reader:
             level = max(level, found)
         return level
 
-    def _around(self, node: Node) -> Iterator[Node]:
-        """What is around a node within its step, innermost first."""
-        outer = node.parent
-        while outer is not None and outer.id != self._loop.node.id:
-            yield outer
-            outer = outer.parent
-
     def _guards(self, node: Node) -> tuple[Guard, ...] | None:
         """The conditions under which a step comes to a node, outermost first; None in another loop."""
         found: list[Guard] = []
         inner = node
-        for outer in self._around(node):
+        for outer in ancestors(node, self._loop.node):
             chosen = any(c.type == "constexpr" for c in outer.children)  # by the compiler
             if outer.type in LOOPS or outer.type in ("switch_statement", "lambda_expression") or chosen:
                 return None

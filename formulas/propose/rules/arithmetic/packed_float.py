@@ -16,7 +16,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
 from hipscope.analysis.kernel.loops import counted_loop
-from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, squeeze, statements_of, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
@@ -127,10 +127,9 @@ def _read(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop:
 def _statements(
     block: Node, loop: _Loop, kernel: KernelSyntax, file: FileSyntax, counters: frozenset[str]
 ) -> None:
-    inner = block.named_children if block.type == "compound_statement" else [block]
-    for statement in inner:
+    for statement in statements_of(block):
         line = statement.start_point.row + 1
-        if statement.type in ("comment", "preproc_call"):
+        if statement.type == "preproc_call":
             continue
         if statement.type == "for_statement":
             _statements(

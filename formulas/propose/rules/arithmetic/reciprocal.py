@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, changes, unsteady_names
-from hipscope.analysis.source.nodes import child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import child_of, loops_around, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
@@ -23,7 +23,6 @@ from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import (
     is_plain,
     kind_of,
-    loops_around,
     number_type,
     parse_with_types,
     roundings,
@@ -183,7 +182,7 @@ def _anchor(
     names = names_in(divisor) - members
     if names & unsteady_names(kernel):
         return "is another name of something that a store may change"
-    loops = loops_around(division, kernel)
+    loops = loops_around(division, kernel.body_node)
     if not loops:
         return "is divided by only once per thread"
     steady: Node | None = None

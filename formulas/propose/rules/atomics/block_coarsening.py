@@ -29,7 +29,11 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     only_the_first_workgroups,
     style_of,
 )
-from hipscope.formulas.propose.rules.shared.preconditions import first_refusal, shares_of
+from hipscope.formulas.propose.rules.shared.preconditions import (
+    first_refusal,
+    no_helper_asks_for_the_workgroup,
+    shares_of,
+)
 from hipscope.formulas.propose.rules.shared.workgroup_reduction import (
     accumulators,
     declarations,
@@ -95,16 +99,6 @@ def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSit
     return site
 
 
-def _no_helper_that_asks(kernel: KernelSyntax) -> str | None:
-    asks = (kernel.through.built_ins.get(name) for name in ("blockIdx", "hipBlockIdx"))
-    helper = next((name for name in asks if name is not None), None)
-    return (
-        None
-        if helper is None
-        else f"`{helper}`, which the kernel uses, asks for the workgroup's number itself"
-    )
-
-
 def _uses_its_number(kernel: KernelSyntax) -> str | None:
     if not any(text_of(node) in WORKGROUP_NUMBERS for node in walk(kernel.body_node)):
         return "the kernel does not use `blockIdx.x`"
@@ -140,7 +134,7 @@ def _ends_in_steps(kernel: KernelSyntax) -> str | None:
     return None
 
 
-_PRECONDITIONS = (_no_helper_that_asks, _uses_its_number, _one_share, _no_order, _ends_in_steps)
+_PRECONDITIONS = (no_helper_asks_for_the_workgroup, _uses_its_number, _one_share, _no_order, _ends_in_steps)
 
 
 def _rewritten(source: bytes, kernel: KernelSyntax, sites: tuple[AtomicSite, ...], number: int) -> bytes:

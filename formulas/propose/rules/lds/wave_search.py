@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.loops import CountedLoop
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    arguments_of,
+    called,
+    child_of,
+    names_in,
+    statements_of,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -194,11 +202,8 @@ def _is_element(text: str, counter: str, kernel: KernelSyntax) -> bool:
 
 def _taken(body: Node, counter: str, kernel: KernelSyntax) -> dict[str, str] | None:
     """What a better element sets: elements at its place, and the place. None where more is done."""
-    statements = body.named_children if body.type == "compound_statement" else [body]
     found: dict[str, str] = {}
-    for statement in statements:
-        if statement.type == "comment":
-            continue
+    for statement in statements_of(body):
         match = re.fullmatch(r"(\w+)=(.+);", re.sub(r"\s", "", text_of(statement)))
         if match is None or match[1] in found or match[1] == counter:
             return None

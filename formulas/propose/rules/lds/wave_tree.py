@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.builtins import is_a
 from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.kernel.loops import counted_loop, number_of
-from hipscope.analysis.source.nodes import BARRIERS, LOOPS, ancestors, called, child_of, text_of, walk
+from hipscope.analysis.source.nodes import (
+    BARRIERS,
+    LOOPS,
+    ancestors,
+    called,
+    child_of,
+    statements_of,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
@@ -44,7 +54,6 @@ if TYPE_CHECKING:
 NAME = "wave_tree"
 
 SHUFFLED = INTEGER_TYPES | {"float", "double"}
-_PURE = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _THREAD = ("threadIdx.x", "hipThreadIdx_x")
 _THREADS = ("blockDim.x", "hipBlockDim_x")
 _POWERS = tuple(1 << power for power in range(MAX_THREADS.bit_length()))
@@ -164,7 +173,7 @@ def _tree(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     thread = _guarded(work[0], loop.counter)
     if thread is None or not _is_thread(thread, kernel):
         return f"the condition `{_tight(child_of(work[0], 'condition'))}` is not the usual one"
-    step = _statements(child_of(work[0], "consequence"))
+    step = tuple(statements_of(child_of(work[0], "consequence")))
     arrays = _arrays(step, thread, loop, kernel, file)
     if isinstance(arrays, str):
         return arrays
@@ -254,11 +263,6 @@ def _is_thread(text: str, kernel: KernelSyntax) -> bool:
     return stands_for(text, _THREAD, kernel)
 
 
-def _statements(body: Node) -> tuple[Node, ...]:
-    inside = body.named_children if body.type == "compound_statement" else [body]
-    return tuple(c for c in inside if c.type != "comment")
-
-
 def _arrays(
     step: tuple[Node, ...], thread: str, loop: _Loop, kernel: KernelSyntax, file: FileSyntax
 ) -> tuple[SharedArray, ...] | str:
@@ -280,7 +284,7 @@ def _arrays(
                 return "a step changes the partner's element"
             names.append(text_of(child_of(node, "argument")))
         elif node.type in ("identifier", "field_expression") and not (
-            text_of(node) in own | _PURE or _is_functor(node, kernel)
+            text_of(node) in own or is_a(text_of(node), "extreme") or _is_functor(node, kernel)
         ):
             return f"a step uses `{text_of(node)}`, too"
     arrays = tuple(a for name in dict.fromkeys(names) for a in kernel.shared if a.name == name)

@@ -22,6 +22,7 @@ from hipscope.analysis.source.nodes import (
     condition_of,
     names_in,
     squeeze,
+    statements_of,
     text_of,
     walk,
 )
@@ -119,7 +120,7 @@ def _merged(source: bytes, branch: Node, kernel: KernelSyntax, file: FileSyntax,
         if node.type in ("goto_statement", "labeled_statement", "lambda_expression"):
             raise _Differs(f"line {node.start_point.row + 1} is no plain statement")
     steady = changed_names(first) | changed_names(second)
-    choices = list(_choices(_statements(first), _statements(second), steady, kernel, file))
+    choices = list(_choices(statements_of(first), statements_of(second), steady, kernel, file))
     indent = indentation(source, start)
     chosen: dict[tuple[str, str], str] = {}
     lines = []
@@ -149,11 +150,6 @@ def _merged(source: bytes, branch: Node, kernel: KernelSyntax, file: FileSyntax,
         expected="A wave does the work once with all of its lanes, instead of once for each side with some of them; "
         "results stay the same bit for bit.",
     )
-
-
-def _statements(side: Node) -> list[Node]:
-    listed = side.named_children if side.type == "compound_statement" else [side]
-    return [n for n in listed if n.type != "comment"]
 
 
 def _choices(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from hipscope.analysis.builtins import is_a
 from hipscope.analysis.kernel.effects import changed_names, publishes, spinning_loop, unsteady_names
 from hipscope.analysis.source.nodes import (
     LOOPS,
@@ -155,8 +156,8 @@ def _hoisted(
 
 def _differs(load: Subscript, kernel: KernelSyntax) -> bool:
     """Whether lanes load different elements: what is the same for all comes from the cache for constants."""
-    lanes = kernel.thread_dependent | {"threadIdx", "hipThreadIdx_x", "hipThreadIdx_y", "hipThreadIdx_z"}
-    return any(names_in(index) & lanes for index in load.indices)
+    names = frozenset[str]().union(*map(names_in, load.indices))
+    return any(name in kernel.thread_dependent or is_a(name, "thread") for name in names)
 
 
 def _block(node: Node, kernel: KernelSyntax) -> tuple[Node | None, Node]:

@@ -24,6 +24,7 @@ from hipscope.analysis.source.nodes import (
     child_of,
     condition_of,
     names_in,
+    statements_of,
     text_of,
     walk,
 )
@@ -178,7 +179,7 @@ def _skipped(node: Node) -> list[Node]:
     """What `if (...) continue;` skips, up to the end of the loop's body."""
     block = node.parent
     alone = node.child_by_field_name("alternative") is None
-    inner = [n for n in _statements(child_of(node, "consequence")) if n.type != "comment"]
+    inner = statements_of(child_of(node, "consequence"))
     leaves = len(inner) == 1 and inner[0].type == "continue_statement"
     if not (alone and leaves) or block is None or block.type != "compound_statement":
         return []

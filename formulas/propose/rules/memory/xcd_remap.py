@@ -21,7 +21,10 @@ from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
 from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.rule import rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import at_start, style_of
-from hipscope.formulas.propose.rules.shared.preconditions import first_refusal
+from hipscope.formulas.propose.rules.shared.preconditions import (
+    first_refusal,
+    no_helper_asks_for_the_workgroup,
+)
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 if TYPE_CHECKING:
@@ -78,13 +81,7 @@ def _no_atomic_with_a_result(subject: _Subject) -> str | None:
 
 
 def _no_helper_that_asks(subject: _Subject) -> str | None:
-    built_ins = subject.kernel.through.built_ins
-    helper = next((built_ins[name] for name in ("blockIdx", "hipBlockIdx") if name in built_ins), None)
-    return (
-        None
-        if helper is None
-        else f"`{helper}`, which the kernel uses, asks for the workgroup's number itself"
-    )
+    return no_helper_asks_for_the_workgroup(subject.kernel)
 
 
 def _uses_its_number(subject: _Subject) -> str | None:

@@ -12,7 +12,6 @@ from typing import Literal
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import (
-    LOOPS,
     arguments_of,
     built_in,
     called,
@@ -103,17 +102,6 @@ def is_plain(expression: Node) -> bool:
         for n in walk(expression)
         if n.is_named and n.type != "field_identifier"
     )
-
-
-def loops_around(node: Node, kernel: KernelSyntax) -> list[Node]:
-    """The loops whose body or header the node is in, innermost first."""
-    found = []
-    current = node.parent
-    while current is not None and current.id != kernel.body_node.id:
-        if current.type in LOOPS:
-            found.append(current)
-        current = current.parent
-    return found
 
 
 def roundings(kernel: KernelSyntax) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
-from hipscope.analysis.source.nodes import child_of, declarations_in, names_in, text_of, walk
+from hipscope.analysis.source.nodes import built_in, child_of, declarations_in, names_in, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
@@ -385,14 +385,9 @@ _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
 INTEGER_TYPES = integers(32)
 
 
-_PLACES = re.compile(
-    r"(threadIdx|blockIdx|blockDim|gridDim)\.[xyz]|hip(Thread|Block)Idx_[xyz]|hip(Block|Grid)Dim_[xyz]"
-)
-
-
 def _are_integers(operands: Iterable[Node], kernel: KernelSyntax) -> bool:
     for operand in operands:
-        if _PLACES.fullmatch(text_of(operand)):
+        if built_in(text_of(operand)) is not None:
             continue
         if operand.type == "number_literal" and text_of(operand).isdigit():
             continue

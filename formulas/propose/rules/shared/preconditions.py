@@ -61,6 +61,13 @@ def seen_through_whole(kernel: KernelSyntax) -> str | None:
     return kernel.through.opaque[0].sentence if kernel.through.opaque else None
 
 
+def no_helper_asks_for_the_workgroup(kernel: KernelSyntax) -> str | None:
+    """No function that the kernel calls reads the workgroup's number, which a rewrite gives the kernel anew."""
+    asks = (kernel.through.built_ins.get(name) for name in ("blockIdx", "hipBlockIdx"))
+    helper = next((name for name in asks if name is not None), None)
+    return f"`{helper}`, which the kernel uses, asks for the workgroup's number itself" if helper else None
+
+
 def waits_for_no_workgroup(kernel: KernelSyntax) -> str | None:
     """What a kernel reads may be loaded at another time: no other workgroup is waited for, or told of a store."""
     why = relies_on_others(kernel)

@@ -47,6 +47,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
 )
 from hipscope.formulas.propose.rules.shared.preconditions import (
     first_refusal,
+    no_helper_asks_for_the_workgroup,
     no_macro_hides,
     seen_through_whole,
 )
@@ -152,12 +153,6 @@ def _is_own_array(declarator: Node, declaration: Node) -> bool:
     """An array of the thread: its elements are registers."""
     shared = any(text_of(c) == "__shared__" for c in declaration.children)
     return not shared and any(n.type == "array_declarator" for n in walk(declarator))
-
-
-def _no_helper_that_asks(kernel: KernelSyntax) -> str | None:
-    asks = (kernel.through.built_ins.get(name) for name in ("blockIdx", "hipBlockIdx"))
-    helper = next((name for name in asks if name is not None), None)
-    return f"`{helper}`, which the kernel uses, asks for the workgroup's number itself" if helper else None
 
 
 def _indices_by_name(kernel: KernelSyntax) -> str | None:
@@ -286,7 +281,7 @@ def _address_of(value: Node | None, own: set[str]) -> bool:
 
 
 _PRECONDITIONS = (
-    _no_helper_that_asks,
+    no_helper_asks_for_the_workgroup,
     _indices_by_name,
     _can_be_repeated,
     seen_through_whole,
