@@ -7,6 +7,7 @@ one for each kind of defect and pair of source lines, with a count.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ Defect = Literal[
 ]
 DEFECTS: tuple[Defect, ...] = get_args(Defect)
 Triple = tuple[int, int, int]
+_IN_FLIGHT = "in flight at the barrier"  # the runtime's words
+_FENCED = re.compile(r"__syncthreads|__work_group_barrier")
 _SYSTEM = ("/usr/", "/opt/", "/lib/clang/", "/hip/include/", "/emulator/overlay/", "/emulator/stand_ins/")
 
 
@@ -122,7 +125,12 @@ def read_sanitizer_run(directory: Path, code_object: Callable[[str], Path]) -> S
     found: dict[tuple[object, ...], SanitizerReport] = {}
     for row in data["reports"]:
         report = _report(row, lines)
-        if _same_barrier(report) or _asks_for_the_instruction(report) or _left_unset_by_library(report):
+        left_out = (
+            _same_barrier(report) or _asks_for_the_instruction(report) or _left_unset_by_library(report)
+        )
+        if left_out or (
+            _IN_FLIGHT in report.message and lines.only_fenced_barriers(str(row["code_object"]), report)
+        ):
             continue
         known = found.get(report.key)
         found[report.key] = report if known is None else replace(known, count=known.count + report.count)
@@ -144,6 +152,16 @@ class _Lines:
     def device(self, code: str, address: int, uses: Sequence[Sequence[int]]) -> tuple[Position, ...]:
         symbolizer = self._symbolizer(self._code_object(code))
         return () if symbolizer is None else where_used(symbolizer, address, uses)
+
+    def only_fenced_barriers(self, code: str, report: SanitizerReport) -> bool:
+        """Whether all barriers of a kernel are `__syncthreads`: what a wave waits for there is the compiler's part."""
+        symbolizer = self._symbolizer(self._code_object(code))
+        kernel = symbolizer.function_at(report.at.address) if symbolizer is not None else None
+        if symbolizer is None or kernel is None:
+            return False
+        own = [at for at in symbolizer.barriers if kernel.address <= at < kernel.address + kernel.size]
+        chains = [symbolizer.positions(at) for at in own]
+        return bool(chains) and all(any(_FENCED.search(p.function) for p in chain) for chain in chains)
 
     def host(self, frames: list[Mapping[str, Any]]) -> tuple[Position, ...]:
         chain: list[Position] = []

@@ -28,6 +28,10 @@ _KEPT = 8  # read files: the one that is rewritten, and the rewrites that are lo
 _reading = threading.Lock()
 
 
+_AMDGPU = 224  # ELF's number of the machine, where pyelftools has no name for it
+_S_BARRIER = bytes.fromhex("00008abf")
+
+
 @dataclass(frozen=True)
 class Position:
     """One level of an inline chain. Lines and columns count from 1; column 0 means that there is none."""
@@ -61,6 +65,7 @@ class Symbolizer:
                 raise ValueError(f"{path}: not an ELF file ({error})") from error
             self.functions = tuple(sorted(_function_symbols(elf), key=lambda s: s.address))
             self._entries = [symbol.address for symbol in self.functions]
+            self.barriers = tuple(_barriers(elf))
             self._starts: list[int] = []
             self._rows: list[_Row] = []
             roots = self._read_dwarf(elf) if elf.has_dwarf_info() else []
@@ -288,6 +293,19 @@ def _function_symbols(elf: ELFFile) -> Iterator[Symbol]:
     for symbol in table.iter_symbols():
         if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
             yield Symbol(symbol.name, symbol["st_value"], symbol["st_size"])
+
+
+def _barriers(elf: ELFFile) -> Iterator[int]:
+    """The addresses of GPU code's `s_barrier`."""
+    text = elf.get_section_by_name(".text")
+    if text is None or elf["e_machine"] not in ("EM_AMDGPU", _AMDGPU):
+        return
+    code = text.data()
+    at = code.find(_S_BARRIER)
+    while at >= 0:
+        if at % 4 == 0:
+            yield text["sh_addr"] + at
+        at = code.find(_S_BARRIER, at + 1)
 
 
 def _line_rows(program: Any, files: list[str]) -> Iterator[_Row]:

@@ -179,3 +179,41 @@ def test_what_a_librarys_kernel_leaves_unset_is_not_its_callers_defect(
     config = Config(flags=[f"-isystem{headers}", "-O1"])
     result = check_project(resolve_project(source, config=config))
     assert len(result.run.reports) == reported, told(result)
+
+
+PATHS = """
+#include <hip/hip_runtime.h>
+__global__ void paths(int* d, int n) {
+  __shared__ int b[32][32];
+  int i = threadIdx.x, j = threadIdx.y;
+  b[i][j] = d[i * 32 + j];
+  __syncthreads();
+  for (int k = 0; k < n; ++k) {
+    BARRIER;
+    int via = 1 << 30;
+    if (b[i][k] != 1 << 30 && b[k][j] != 1 << 30) via = b[i][k] + b[k][j];
+    if (via < b[i][j]) b[i][j] = via;
+  }
+  __syncthreads();
+  d[i * 32 + j] = b[i][j];
+}
+int main() {
+  int *d, h[1024];
+  for (int i = 0; i < 1024; ++i) h[i] = i % 33 == 0 ? 0 : 1 + i * 7919 % 1009;
+  if (hipMalloc(&d, sizeof h) || hipMemcpy(d, h, sizeof h, hipMemcpyHostToDevice)) return 1;
+  paths<<<1, dim3(32, 32)>>>(d, 32);
+  return hipDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("barrier", "races"), [("__syncthreads()", False), ("__builtin_amdgcn_s_barrier()", True)]
+)
+def test_a_wait_that_the_compiler_leaves_out_before_syncthreads_is_not_the_sources_defect(
+    tmp_path: Path, barrier: str, races: bool
+) -> None:
+    source = tmp_path / "main.hip"
+    source.write_text(PATHS.replace("BARRIER", barrier))
+    result = check(source)
+    assert bool(result.run.reports) == races, told(result)
