@@ -236,3 +236,19 @@ def test_two_processes_can_make_the_libraries_at_once(empty_cache: Path) -> None
     assert [process.returncode for process in both] == [0, 0]
     assert answers[0] == answers[1]
     assert list(empty_cache.rglob(".draft*")) == []
+
+
+@pytest.mark.parametrize(
+    ("there", "ours"),
+    [(("thrust/version.h",), True), ((), False), (("thrust/version.h", "thrust/system/hip"), False)],
+)
+def test_thrust_of_a_distribution_gets_a_system_for_hip(
+    monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], ours: bool
+) -> None:
+    if find_toolchain(Config()).rocm_path is not None:
+        pytest.skip("ROCm's own libraries are here")
+    monkeypatch.setattr(discovery, "installed", there.__contains__)
+    flags = find_toolchain(Config()).hip_flags
+    assert ("-DTHRUST_DEVICE_SYSTEM=5" in flags) == ours
+    systems = [Path(flag.removeprefix("-idirafter")) for flag in flags if flag.endswith("thrust_hip")]
+    assert [(path / "thrust/system/hip/vector.h").is_file() for path in systems] == [True] * ours
