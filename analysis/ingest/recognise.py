@@ -193,6 +193,12 @@ def _of_table(path: Path, head: bytes) -> tuple[str | None, Read | None, str | N
     for name, needed, read in _TABLES:
         if needed <= columns:
             return name, read, None
+    if {
+        "Dispatch_Id",
+        "Counter_Name",
+        "Counter_Value",
+    } <= columns:  # and no kernel: the table of names came first
+        return "counters over time", None, "they name no kernel: rocprofv3 --output-format json or rocpd does"
     if {"Kernel_Name", "Dispatch_Id"} <= columns:
         return "counters, one column each", read_wide_counters, None
     if {"Name", "Calls", "TotalDurationNs"} <= columns:

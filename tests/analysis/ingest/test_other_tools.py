@@ -348,6 +348,11 @@ def _text(text: str) -> Callable[[Path], object]:
             "none of its metrics is one of Nsight Compute",
         ),
         ("t.rpd", lambda path: rpd(path, kernels=False), "no kernel of a GPU"),
+        (
+            "spm.csv",
+            _text('"Dispatch_Id","Counter_Name","Counter_Value"\n1,"SQ_WAVES",64\n'),
+            "name no kernel",
+        ),
         ("t.json.gz", lambda path: path.write_bytes(b"\x1f\x8b" + bytes(90)), "compressed"),
     ],
 )
