@@ -317,8 +317,9 @@ set_up_editor() {
 
 set_up_test_packages() {
     [ -f /usr/include/rocprim/rocprim.hpp ] || install "the tests of rocPRIM" librocprim-dev
-    if [ ! -f /usr/include/thrust/version.h ] && apt-cache show libthrust-dev >/dev/null 2>&1; then
-        install "the test of Thrust" libthrust-dev  # not every distribution has it
+    if [ ! -f /usr/include/thrust/version.h ] && may_install; then
+        update_lists
+        ! available libthrust-dev || install "the test of Thrust" libthrust-dev  # not every distribution has it
     fi
     command -v clang-format-19 >/dev/null || install "the test of the style of C++" clang-format-19
 }
