@@ -86,9 +86,18 @@ def history(
         if rows:
             _draw(rows)
         elif not reports:
-            sys.stdout.write(
-                f"no profile of {project} was kept: profile one of its programs, or add a saved report with --add\n"
-            )
+            sys.stdout.write(f"{_why_none(project, kernel)}\n")
+
+
+def _why_none(project: Path, kernel: str | None) -> str:
+    from hipscope.analysis.history import store
+
+    names = sorted({row.kernel for _, row in store.kernel_rows(project)})
+    if kernel is None or not names:
+        return (
+            f"no profile of {project} was kept: profile one of its programs, or add a saved report with --add"
+        )
+    return f"no profile of {project} has a kernel {kernel}: they have {', '.join(names)}"
 
 
 def attempts(kernel: KernelOption = None, project: Project = Path()) -> None:

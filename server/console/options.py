@@ -146,35 +146,46 @@ KeepGoingOption = Annotated[
 ]
 
 
-def _without(*forms: Format) -> Callable[[Format], Format]:
-    """A check of --format that refuses the forms that other commands have."""
+_BY_SUFFIX = {".json": Format.JSON, ".html": Format.HTML, ".md": Format.MARKDOWN, ".sarif": Format.SARIF}
 
-    def checked(form: Format) -> Format:
-        if form in forms:
+
+def _form(*others: Format) -> Callable[[typer.Context, Format], Format]:
+    """What --format means: without it the suffix of --output says it; `others` are forms that other commands have."""
+
+    def meant(context: typer.Context, form: Format) -> Format:
+        source = context.get_parameter_source("format")
+        # What is not on the command line is looked at behind what is, so --output is known here.
+        output = context.params.get("output")
+        if output is not None and (source is None or source.name == "DEFAULT"):
+            by_suffix = _BY_SUFFIX.get(output.suffix.lower(), form)
+            return form if by_suffix in others else by_suffix
+        if form in others:
             of = "compare" if form is Format.JUNIT else "profile, show, check, optimize and compare"
             raise typer.BadParameter(f"{form.value} is a form of {of}")
         return form
 
-    return checked
+    return meant
 
 
 _FORM = "json prints one object and nothing else."
 FormatOption = Annotated[
     Format,
-    typer.Option("--format", help=_FORM, callback=_without(Format.SARIF, Format.JUNIT, Format.CODEQUALITY)),
+    typer.Option("--format", help=_FORM, callback=_form(Format.SARIF, Format.JUNIT, Format.CODEQUALITY)),
 ]
 FindingsFormatOption = Annotated[
     Format,
     typer.Option(
         "--format",
         help=f"{_FORM} sarif is for code scanning, codequality for GitLab.",
-        callback=_without(Format.JUNIT),
+        callback=_form(Format.JUNIT),
     ),
 ]
 GateFormatOption = Annotated[
     Format,
     typer.Option(
-        "--format", help=f"{_FORM} junit is for CI; sarif and codequality have the head's findings."
+        "--format",
+        help=f"{_FORM} junit is for CI; sarif and codequality have the head's findings.",
+        callback=_form(),
     ),
 ]
 
@@ -205,7 +216,7 @@ OutputOption = Annotated[
         "--output",
         parser=named_path,
         metavar="FILE",
-        help="Write the result to this file.",
+        help="Write the result to this file; .json, .html, .md and .sarif say its --format.",
         show_default=False,
     ),
 ]

@@ -178,6 +178,6 @@ def restore(ls: HipServer) -> None:
                 of_disk = profiled.is_of(ls.asked_inputs(str(key)), FilesNow({}))
                 if set(report.sources) <= set(profiled.texts) and of_disk:
                     publish_project(ls, str(key))
-                    ls.in_background(hold_against(ls, key, report, show_project, keep=False))
+                    ls.in_background(hold_against(ls, key, report, show_project))
                     break
             ls.store.forget(str(key))

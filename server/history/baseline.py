@@ -38,19 +38,26 @@ class Baseline:
         return kernel.time_ns / before - 1.0 if before and kernel.time_ns is not None else None
 
 
-def keep_profile(key: Path, report: Report) -> None:
-    """Add a profile to its project's history, unless the settings say no. What cannot be kept is left out."""
+def checked_out(key: Path) -> tuple[str, bool]:
+    """The commit that a project is at, and whether its files differ from it; "" where there is none."""
+    with contextlib.suppress(HipscopeError, OSError):
+        return commit_of(project_of(key))
+    return "", False
+
+
+def keep_profile(key: Path, report: Report, at: tuple[str, bool]) -> None:
+    """Add a profile of a commit to its project's history, unless the settings say no; what cannot be kept is not."""
     from hipscope.server.reports.history_writer import keep_report
 
     with contextlib.suppress(HipscopeError, OSError):
-        keep_report(key, report, None)
+        keep_report(key, report, None, checked_out=at)
 
 
-def baseline(key: Path, report: Report) -> Baseline | None:
-    """What a report is held against: profiles of the same device in the same way, of unchanged commits."""
+def baseline(key: Path, report: Report, at: tuple[str, bool]) -> Baseline | None:
+    """What a report of a commit is held against: profiles of the same device in the same way, of unchanged commits."""
     with contextlib.suppress(HipscopeError, OSError):
         project = project_of(key)
-        commit, dirty = commit_of(project)
+        commit, dirty = at
         ours = {kernel.mangled for kernel in report.kernels}
         found = [
             (entry, row)

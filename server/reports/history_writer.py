@@ -22,23 +22,44 @@ from hipscope.analysis.history.store import (
 from hipscope.analysis.ingest.formats.counter_kinds import kind_of
 from hipscope.analysis.profile import Device
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.system.file_digests import file_digest
 from hipscope.analysis.toolchain.project import resolve_config
 from hipscope.server.reports.schema.fields import to_json
 from hipscope.server.reports.schema.optimize import Optimization
 from hipscope.server.reports.schema.profile import Kernel, Report
 
 
-def keep_report(target: Path, report: object, saved: Path | None, here: Path | None = None) -> None:
+def keep_report(
+    target: Path,
+    report: object,
+    saved: Path | None,
+    here: Path | None = None,
+    checked_out: tuple[str, bool] | None = None,
+) -> None:
     """Add the report of a program to its project's history, unless its settings say no or the program failed.
+
+    `checked_out` is the commit that it is of, and whether files differed from it. Left out it is that of now; a report
+    of files that have changed since is then one that differs.
 
     Raises HipscopeError and OSError where the history cannot be written.
     """
     if not keeps_history(target) or (isinstance(report, Report) and report.failure() is not None):
         return
     project = project_of(target, here)
-    rows = history_rows(report, saved, project, commit_of(project))
+    if checked_out is None:
+        commit, dirty = commit_of(project)
+        checked_out = commit, dirty or (isinstance(report, Report) and _has_changed(report, project))
+    rows = history_rows(report, saved, project, checked_out)
     if rows is not None and rows[1]:
         add(project, *rows)
+
+
+def _has_changed(report: Report, project: Path) -> bool:
+    """Whether a file of the project is another one than the report is of: saved, or checked out, meanwhile."""
+    return any(
+        digest and Path(name).is_relative_to(project) and file_digest(name) != digest
+        for name, digest in report.inputs.files.items()
+    )
 
 
 def keeps_history(target: Path) -> bool:

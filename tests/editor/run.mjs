@@ -3,11 +3,12 @@
 // Arguments name the parts to run, such as `mainJob`; without any all run.
 // HIPSCOPE_UPDATE_SCREENSHOTS=1 rewrites docs/images/*.png; otherwise pictures go to $OUT or build/editor.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, readdir, readlink, rm } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isDeepStrictEqual } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import { startEditor } from "./editor.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -42,6 +43,7 @@ mkdirSync(PICTURES, { recursive: true });
 const PARTS = {
   mainJob,
   review,
+  threeVersions,
   openCapture,
   project,
   cancelling,
@@ -367,7 +369,90 @@ async function review() {
   ]);
 }
 
-/** A fresh machine: the extension alone, no server anywhere, no terminal. */
+/** Two commits and a change that is not one: the lens names the commit, a checkout brings its numbers back, any two are compared. */
+async function threeVersions() {
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: { [EXAMPLE]: SOURCE },
+    open: EXAMPLE,
+    settings: BY_PATH,
+  });
+  const { page, workspace } = editor;
+  const git = async (...words) => {
+    const given = ["-c", "user.name=t", "-c", "user.email=t@example.org", ...words];
+    return (await promisify(execFile)("git", given, { cwd: workspace })).stdout.trim();
+  };
+  const commit = async (words) => {
+    await git("commit", "-qam", words);
+    return git("rev-parse", "--short=7", "HEAD");
+  };
+  const lens = async () => plain((await page.locator(".codelens-decoration").allInnerTexts()).join());
+  const times = {};
+  const commits = {};
+  const profiled = async (name, words) => {
+    await command(page, "hipscope: Profile This Program");
+    await until(async () => words.test(await lens()), `a lens with ${words}`, JOB_TIMEOUT);
+    times[name] = await kernelTime(page);
+  };
+  const padded = SOURCE.replace("tile[kTile][kTile]", "tile[kTile][kTile + 1]");
+  await inOrder(editor, [
+    [
+      "the first version has its time",
+      async () => {
+        await git("init", "-q");
+        await git("add", "-A");
+        commits.first = await commit("first");
+        await ready(page);
+        await profiled("first", /modelled/);
+      },
+    ],
+    [
+      "after a commit from outside the lens says since which commit the kernel gained",
+      async () => {
+        await writeFile(join(workspace, EXAMPLE), padded);
+        commits.second = await commit("second");
+        await page.locator(".view-line", { hasText: "kTile + 1" }).waitFor();
+        await profiled("second", new RegExp(`-\\d+ % since ${commits.first}`));
+        assert.notEqual(times.second, times.first);
+      },
+    ],
+    [
+      "a checkout brings the numbers of that version back without another profile",
+      async () => {
+        await git("checkout", "-q", commits.first);
+        await untilEqual(() => kernelTime(page), times.first);
+        await untilEqual(() => linesOf(page, SQUIGGLE), [MARKED_LINE]);
+        await git("checkout", "-q", "-");
+        await untilEqual(() => kernelTime(page), times.second);
+      },
+    ],
+    [
+      "a slower text that is not committed is marked, and says since when",
+      async () => {
+        await writeFile(join(workspace, EXAMPLE), padded.replace("kWindow = 8", "kWindow = 32"));
+        await page.locator(".view-line", { hasText: "kWindow = 32" }).waitFor();
+        await profiled("third", new RegExp(`\\+\\d+ % since ${commits.second}`));
+      },
+    ],
+    [
+      "any two of them are compared as a page",
+      async () => {
+        await command(page, "hipscope: Compare Two Profiles", { stays: true });
+        const list = page.locator(".quick-input-widget");
+        for (const [which, name] of [
+          ["before", commits.first],
+          ["after", commits.second],
+        ]) {
+          await list.filter({ hasText: `the profile ${which}` }).waitFor();
+          await list.locator(".monaco-list-row", { hasText: new RegExp(`^\\s*${name}(?!\\+)`) }).first().click();
+        }
+        await preview(page).getByText("smooth_transpose").first().waitFor();
+        await preview(page).getByText(`${commits.first} to ${commits.second}`).first().waitFor();
+      },
+    ],
+  ]);
+}
+
 /** A capture of an H200 on the file that it is of: nothing is built or run. */
 async function openCapture() {
   const folder = join(ROOT, "tests/data/captures/h200_ncu");
@@ -425,6 +510,7 @@ async function openCapture() {
   ]);
 }
 
+/** A fresh machine: the extension alone, no server anywhere, no terminal. */
 async function firstMinute() {
   const home = await mkdtemp(join(tmpdir(), "hipscope-home-"));
   const editor = await startEditor({

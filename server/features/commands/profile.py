@@ -10,7 +10,7 @@ from typing import Any
 
 from hipscope.server.features.commands.build_choice import WHEN_SAVED, choose_build, settle_build
 from hipscope.server.features.commands.inspect import keep_inspected
-from hipscope.server.history.baseline import baseline, keep_profile
+from hipscope.server.history.baseline import baseline, checked_out, keep_profile
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.jobs.machine_queue import turn
 from hipscope.server.jobs.messages import JobError
@@ -53,6 +53,8 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: boo
     async def work() -> Answer:
         async with progress_bar(ls, f"Profiling {key.name}", lambda: ls.jobs.cancel(str(key))) as progress:
             request = job_request(ls, "profile", key, uri)
+            # Before the texts can change: a commit or checkout while the job runs is not what it is of.
+            at = asyncio.create_task(asyncio.to_thread(checked_out, key))
 
             async def shown() -> None:
                 await show(ls, key)
@@ -64,7 +66,8 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: boo
             report = await worker_report(ls, request, progress, read_report, inspected)
         ls.store.update(str(key), report, lambda f: request.overlays.get(f) or disk_text(f))
         save_report(key, report)
-        ls.in_background(hold_against(ls, key, report, show))
+        commit, dirty = await at
+        ls.in_background(hold_against(ls, key, report, show, (commit, dirty or bool(request.overlays))))
         set_aside_what_stays()
         if (why := report.failure()) is not None:
             line = f"hipscope: {reason_first(why, None)}. What was recorded until then is shown."
@@ -94,11 +97,16 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: boo
     return answer
 
 
-async def hold_against(ls: HipServer, key: Path, report: Report, show: Show, *, keep: bool = True) -> None:
-    """Find what a report is compared with, and show that; `keep`: it is new, and becomes a row of the history."""
-    found = await asyncio.to_thread(baseline, key, report)
-    if keep:
-        await asyncio.to_thread(keep_profile, key, report)
+async def hold_against(
+    ls: HipServer, key: Path, report: Report, show: Show, new: tuple[str, bool] | None = None
+) -> None:
+    """Find what a report is compared with, and show that. A `new` one becomes a row of the history: its commit, and
+    whether its files differed from it.
+    """
+    at = await asyncio.to_thread(checked_out, key) if new is None else new
+    found = await asyncio.to_thread(baseline, key, report, at)
+    if new is not None:
+        await asyncio.to_thread(keep_profile, key, report, at)
     ls.baselines[str(key)] = (report, found)
     if found is not None:
         await show(ls, key)

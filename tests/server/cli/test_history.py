@@ -38,6 +38,8 @@ def test_the_time_of_a_kernel_is_shown_by_commit(cli: Cli, report_data: dict[str
     assert len(rows) == 2
     assert "+" not in rows[0].split()[0]
     assert rows[1].split()[0].endswith("+")
+    none = cli("history", "a.txt", **state).stdout
+    assert f"has a kernel a.txt: they have copy, {name}" in none
     assert "is there already" in cli("history", "--add", "one.json", **state).stderr
     cli.write("{}", "no.json")
     assert cli("history", "--add", "no.json", **state).code == 2

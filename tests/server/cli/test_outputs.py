@@ -131,3 +131,26 @@ def test_init_says_that_its_settings_file_is_a_folder(folder: Path, options: tup
     (folder / "hipscope.toml").mkdir()
     said = refused("init", *options)
     assert "cannot write to hipscope.toml: it is a directory" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("-o", "out.json"), '{\n  "schema": "hipscope.recipes/'),
+        (("-o", "OUT.JSON"), '{\n  "schema": "hipscope.recipes/'),
+        (("-o", "out.html"), "<!doctype html>"),
+        (("-o", "out.md"), "```text"),
+        (("-o", "out.txt"), "recipe "),
+        (("-o", "out.sarif"), "recipe "),
+        (("-o", "out.json", "--format", "text"), "recipe "),
+        (("--format", "json", "-o", "out.txt"), '{\n  "schema": "hipscope.recipes/'),
+    ],
+)
+def test_the_suffix_of_a_result_says_its_form_where_no_format_does(
+    folder: Path, words: tuple[str, ...], begins: str
+) -> None:
+    """`-o run.json` was a text, which `hipscope show run.json` did not know."""
+    done = CliRunner().invoke(app, ["recipes", *words])
+    assert done.exit_code == 0, done.output
+    name = words[words.index("-o") + 1]
+    assert (folder / name).read_text().lstrip().lower().startswith(begins.lower())

@@ -101,6 +101,21 @@ async def test_three_versions_a_checkout_and_a_comparison(client: Editor) -> Non
     assert "| copy | 49.4 us | 24.7 us | -50 % |" in page["markdown"]
 
 
+async def test_a_profile_is_of_the_commit_that_it_was_made_at(client: Editor) -> None:
+    """A commit right behind it was that of its row; and a text that is not saved is of no commit."""
+    git(client.path.parent, "init", "-q")
+    client.open(version(3))
+    first = commit(client)
+    await profiled(client, version(3))
+    client.path.write_text(version(1))
+    commit(client)
+    (row,) = await rows(client, 1)
+    assert (row["commit"][:7], row["dirty"]) == (first, False)
+    client.change(version(2))
+    assert (await client.run(PROFILE))["status"] == "done"
+    assert [row["dirty"] for row in await rows(client, 2)] == [True, False]
+
+
 async def test_an_unknown_profile_is_refused_and_a_folder_without_profiles_has_none(client: Editor) -> None:
     client.open(version(1))
     assert (await asked(client, "hipscope/history"))["profiles"] == []
