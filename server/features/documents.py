@@ -113,8 +113,10 @@ def recall(ls: HipServer, file: str) -> None:
             found = report is not None
             if report is not None:
                 ls.store.update(key, report, now.text)
-        if found:
+        known = ls.store.project(key).shown
+        if found and known is not None:
             ls.in_background(show_project(ls, Path(key)))
+            ls.in_background(hold_against(ls, Path(key), known.report, show_project))
 
 
 async def profile_again(ls: HipServer, uri: str) -> bool:

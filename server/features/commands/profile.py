@@ -18,6 +18,7 @@ from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.profile import Report
 from hipscope.server.session.language_server import (
     HipServer,
+    dirty_texts,
     disk_text,
     set_aside_what_stays,
     show_file,
@@ -103,7 +104,9 @@ async def hold_against(
     """Find what a report is compared with, and show that. A `new` one becomes a row of the history: its commit, and
     whether its files differed from it.
     """
-    at = await asyncio.to_thread(checked_out, key) if new is None else new
+    unsaved = bool(dirty_texts(list(ls.open_documents())))
+    commit, dirty = await asyncio.to_thread(checked_out, key) if new is None else new
+    at = commit, dirty or (new is None and unsaved)
     found = await asyncio.to_thread(baseline, key, report, at)
     if new is not None:
         await asyncio.to_thread(keep_profile, key, report, at)

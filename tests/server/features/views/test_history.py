@@ -91,6 +91,8 @@ async def test_three_versions_a_checkout_and_a_comparison(client: Editor) -> Non
     assert mark.severity == lsp.DiagnosticSeverity.Information
     assert "copy is " in mark.message
     assert "slower than at " in mark.message
+    client.change(version(3))  # as undo does: what was known of it comes back, held against the commit, too
+    assert "49.4 us" in await lens_with(client, f"+100 % since {second}")
     found = await rows(client, 4)
     assert {one["commit"][:7] for one in found} == {first, second}
     a, b = found[-1]["id"], found[-2]["id"]
