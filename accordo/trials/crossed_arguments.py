@@ -101,7 +101,9 @@ def _values(number: Number, conditions: Named, *, any_bits: bool) -> list[float]
         below = [-1] if number.element.name.startswith("int") else []
         first = [2] if 2 in conditions.integers else []
         return _each([was, *first, 1, 0, *below, *named[-_FEW_NAMED:], 2])
-    return _each([was, was - 1, *named[-_FEW_NAMED:], 1])
+    # A modulus, a mask or a seed, unlike a size, may have its highest bit.
+    high = [int(was) | 1 << 31] if number.size == 4 and number.element.name.startswith("uint") else []
+    return _each([was, *high, was - 1, *named[-_FEW_NAMED:], 1])
 
 
 def _each(values: Sequence[float]) -> list[float]:
