@@ -24,11 +24,14 @@ class LineMap:
     """Where the lines of an old text are in a new one. Lines count from 1.
 
     A line that only changed its white space keeps its place; a line that was changed otherwise or deleted has none.
+    `head` and `tail` lines at the ends are the same to the letter; all lines of one text are its head.
     """
 
     def __init__(self, old: str, new: str) -> None:
         self._before, self._after = split_lines(old), split_lines(new)
-        self._forward = _match(self._before, self._after)
+        self.head = common_head(self._before, self._after)
+        self.tail = common_head(self._before[self.head :][::-1], self._after[self.head :][::-1])
+        self._forward = _match(self._before, self._after, self.head, self.tail)
 
     def to_new(self, line: int) -> int | None:
         """The new number of an old line, or None when it is gone or changed."""
@@ -48,10 +51,8 @@ class LineMap:
         return self._before[line - 2] if line > 1 else ""
 
 
-def _match(before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
-    """Line numbers (from 1) of equal lines, in order. Common ends first, so that a local edit costs next to nothing."""
-    head = common_head(before, after)
-    tail = common_head(before[head:][::-1], after[head:][::-1])
+def _match(before: Sequence[str], after: Sequence[str], head: int, tail: int) -> dict[int, int]:
+    """Line numbers (from 1) of equal lines, in order. The ends are known: a local edit costs next to nothing."""
     found = {n: n for n in range(1, head + 1)}
     old = [_words(line) for line in before[head : len(before) - tail]]
     new = [_words(line) for line in after[head : len(after) - tail]]
@@ -111,12 +112,17 @@ def _words(line: str) -> str:
     return " ".join(line.lstrip("\ufeff").split())
 
 
+_AT_ONCE = 512  # lines that are compared before single ones
+
+
 def common_head(one: Sequence[str], other: Sequence[str]) -> int:
     """How many lines both begin with."""
     most = min(len(one), len(other))
-    if one[:most] == other[:most]:
-        return most
-    return next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    for begin in range(0, most, _AT_ONCE):
+        end = min(begin + _AT_ONCE, most)
+        if one[begin:end] != other[begin:end]:
+            return next(i for i in range(begin, end) if one[i] != other[i])
+    return most
 
 
 def digest(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,8 +21,7 @@ from hipscope.server.session.language_server import HipServer, path_of
 from hipscope.server.session.project_job import key_of
 
 _NOTICED = 0.005  # a smaller change is not named
-# Where a kernel stands, whether it is stale, and the lines around.
-State = tuple[int, bool, Sequence[str]]
+_AROUND = 2  # lines above and below that belong to a kernel's lens: its name may stand there
 
 
 @dataclass
@@ -30,7 +29,7 @@ class Kept:
     """The lenses of a report's kernels by mangled name, as they were built last for a document: for `marks`."""
 
     report: Report
-    lenses: dict[str, tuple[State, list[lsp.CodeLens]]]
+    lenses: dict[str, tuple[int, bool, list[lsp.CodeLens]]]  # of the line, stale or not
     before: Baseline | None = None
     marks: Marks | None = None
     whole: list[lsp.CodeLens] = field(default_factory=list)
@@ -44,6 +43,17 @@ def register(server: HipServer) -> None:
     """Hook the handler into the server."""
     kept: dict[str, Kept] = {}
 
+    def of_kernels(uri: str, marks: Marks) -> list[lsp.CodeLens]:
+        if uri not in kept or (kept[uri].report, kept[uri].before) != (marks.report, marks.before):
+            kept[uri] = Kept(marks.report, {}, marks.before)
+        return build(marks, uri, server.encoding, kept[uri])
+
+    def prepare(uri: str, marks: Marks) -> None:
+        if server.settings.code_lens:
+            of_kernels(uri, marks)
+
+    server.when_marked = prepare  # the client asks for them next
+
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
     def code_lens(ls: HipServer, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         uri = params.text_document.uri
@@ -52,9 +62,7 @@ def register(server: HipServer) -> None:
         marks, text = ls.marks(uri), ls.workspace.get_text_document(uri).source
         known: list[lsp.CodeLens] = []
         if marks is not None and any(marks.kernels()):
-            if uri not in kept or (kept[uri].report, kept[uri].before) != (marks.report, marks.before):
-                kept[uri] = Kept(marks.report, {}, marks.before)
-            known = build(marks, uri, ls.encoding, kept[uri])
+            known = of_kernels(uri, marks)
         if needs_benches(ls, uri, text):
             profiled = {kernel.base_name for kernel, _ in marks.kernels()} if marks is not None else set()
             return known + build_benches(text, uri, profiled)
@@ -73,20 +81,39 @@ def build(marks: Marks, uri: str, encoding: Encoding, kept: Kept | None = None) 
     lenses: list[lsp.CodeLens] = []
     found = frozenset().union(*(finding.mangled_names for finding in marks.report.findings))
     before = kept.lenses if kept is not None else {}
+    first, last = _changed(kept.marks if kept is not None else None, marks)
     changed = marks.stale
     for kernel, line in marks.kernels():
         mangled = kernel.mangled
         stale = mangled in changed
-        state = (line, stale, lines[max(0, line - 2) : line + 3])
         known = before.get(mangled)
-        if known is None or known[0] != state:
+        if (
+            known is None
+            or known[0] != line
+            or known[1] is not stale
+            or (line + _AROUND >= first and line - _AROUND <= last)
+        ):
             place = name_range(lines, line - 1, kernel.base_name, encoding) or _start_of(line - 1)
             own = _lenses(marks, kernel, uri, place, stale=stale, found=mangled in found)
-            before[mangled] = known = (state, own)
-        lenses += known[1]
+            before[mangled] = known = (line, stale, own)
+        lenses += known[2]
     if kept is not None:
         kept.marks, kept.whole = marks, lenses
     return lenses
+
+
+def _changed(before: Marks | None, now: Marks) -> tuple[int, int]:
+    """The first and the last line, from 1, that may be others than before: all, where lines came or went.
+
+    Both texts have the lines of the profiled one in front of and behind what was typed since.
+    """
+    length = len(now.current_lines)
+    if before is None or before.profiled != now.profiled or len(before.current_lines) != length:
+        return 1, length
+    ends = [(m.lines.head, m.lines.tail) for m in (before, now) if m.lines.head < length]
+    return min((head for head, _ in ends), default=length) + 1, length - min(
+        (t for _, t in ends), default=length
+    )
 
 
 def _lenses(

@@ -207,6 +207,7 @@ def publish(ls: HipServer, uri: str) -> None:
     )
     if marks is not None and document is not None:
         marks.prepare()  # behind the marks themselves: a hover comes when these are seen
+        ls.when_marked(uri, marks)
 
 
 def publish_project(ls: HipServer, key: str) -> None:

@@ -175,8 +175,9 @@ class Marks:
 
     def kernels(self) -> Iterator[tuple[Kernel, int]]:
         """The kernels defined in this file with the line they start on now."""
+        to_new = self.lines.to_new
         for kernel, place in self.report.kernels_in(self.file):
-            now = self.lines.to_new(place.line) or self._near(place.line)
+            now = to_new(place.line) or self._near(place.line)
             if now is not None:
                 yield kernel, now
 

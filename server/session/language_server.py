@@ -88,6 +88,7 @@ class HipServer(LanguageServer):
         self.watched: frozenset[str] = frozenset()
         self.folder_watch = FolderWatch(lambda files: self.in_background(self.when_files_change(files)))
         self.when_files_change: Callable[[Set[str]], Coroutine[Any, Any, None]] = _ignore
+        self.when_marked: Callable[[str, Marks], None] = lambda _uri, _marks: None
         self.offer_repairs: Callable[[Path, str, JobError], Coroutine[Any, Any, None]] = _offer_nothing
         self.asked_builds: set[Path] = set()
         self.over_stdio = False

@@ -9,6 +9,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from lsprotocol import types as lsp
 
 from hipscope.analysis.source.texts import ByteColumn
@@ -304,6 +306,28 @@ def test_lenses_that_are_kept_while_somebody_types_are_those_that_would_be_built
     changed = edited(marks, old, new)
     assert code_lens.build(changed, URI, UTF16, kept) == code_lens.build(changed, URI, UTF16)
     assert code_lens.build(marks, URI, UTF16, kept) == code_lens.build(marks, URI, UTF16)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.sampled_from(["", "int x;", "  a[0] = 1;", "}", None])),
+        min_size=1,
+        max_size=6,
+    )
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lenses_that_are_kept_over_any_edits_are_those_that_would_be_built_anew(
+    marks: Marks, edits: list[tuple[int, str | None]]
+) -> None:
+    """A line is replaced, or, with None, doubled or left out by turns."""
+    kept = code_lens.Kept(marks.report, {})
+    code_lens.build(marks, URI, UTF16, kept)
+    lines = marks.profiled.split("\n")
+    for number, (at, text) in enumerate(edits):
+        at %= len(lines)
+        lines[at : at + 1] = [text] if text is not None else [lines[at]] * (2 if number % 2 else 0)
+        now = replace(marks, current="\n".join(lines))
+        assert code_lens.build(now, URI, UTF16, kept) == code_lens.build(now, URI, UTF16)
 
 
 def test_an_unknown_time_is_called_unknown_and_not_zero(report: Report, marks: Marks) -> None:
