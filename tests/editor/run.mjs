@@ -444,7 +444,10 @@ async function threeVersions() {
           ["after", commits.second],
         ]) {
           await list.filter({ hasText: `the profile ${which}` }).waitFor();
-          await list.locator(".monaco-list-row", { hasText: new RegExp(`^\\s*${name}(?!\\+)`) }).first().click();
+          await list
+            .locator(".monaco-list-row", { hasText: new RegExp(`^\\s*${name}(?!\\+)`) })
+            .first()
+            .click();
         }
         await preview(page).getByText("smooth_transpose").first().waitFor();
         await preview(page).getByText(`${commits.first} to ${commits.second}`).first().waitFor();
