@@ -364,20 +364,23 @@ def plan_crossed(
 def _hidden(
     part: ReferenceRun, parameters: Sequence[str], settings: ReferenceSettings, work: Path
 ) -> list[Planned]:
-    """Each float argument 0 over inputs of which some are not finite: a factor of 0 hides no read of them."""
+    """Each float argument 0 over inputs of which many are NaN: a factor of 0 hides no read of them.
+
+    None is infinite: 0 times infinity is NaN, so a sum in another order may have NaN for infinity.
+    """
     launch, nans = part.dispatch, work / "inputs"
     floats = [n for n in numbers_of(launch, parameters) if n.kind == "float" and n.declared and n.value]
     if not floats or {"not_finite_inputs", "zero_scalars"} & settings.skipped:
         return []
     if not fresh_inputs.write_fresh_inputs(
-        launch.buffers, part.pieces, part.access, nans, fresh_inputs.NOT_FINITE
+        launch.buffers, part.pieces, part.access, nans, fresh_inputs.MANY_NANS
     ):
         return []
     found = []
     for one in floats[:_FEW_INPUTS]:
         kernarg = with_changes(launch.kernarg(), [one], lambda _: 0.0)
         changed = write_dispatch(launch, work / f"{one.offset}", kernarg, {})
-        label = f"{one.label} 0, {fresh_inputs.describe(fresh_inputs.NOT_FINITE)}"
+        label = f"{one.label} 0, {fresh_inputs.describe(fresh_inputs.MANY_NANS)}"
         found.append(Planned("crossed", label, changed, nans))
     return found
 

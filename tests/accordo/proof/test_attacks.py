@@ -20,7 +20,7 @@ from tests.accordo.proof.test_adversarial import ATTACKS, verdict
         ("norm16", "one_pass", "all 16-bit floats the same but for a few"),
         ("viterbi", "byte", "longer buffers of rows and columns"),
         ("embed", "wide_seven", "argument 5 1,027, all buffers"),
-        ("epilogue", "alpha_zero", "argument 6 0, some floats NaN or infinite"),
+        ("epilogue", "alpha_zero", "argument 6 0, many floats NaN, many zero"),
         ("deposit", "one_cell", "argument 5 1 (the candidate names it)"),
         ("modpow", "not_reduced", "argument 5 2.14749e+09"),
         ("attend", "negative", "argument 7 2, argument 8 -"),

@@ -612,7 +612,7 @@ def test_tests_and_other_models_that_cmake_stops_for_are_left_out(
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.21)\nproject(waves CXX)\n"
         'option(WAVES_HIP "for AMD" OFF)\noption(WAVES_OPENCL "for OpenCL" ON)\noption(WAVES_TESTS "tests" ON)\n'
-        "if(WAVES_TESTS)\nfind_package(GTest 99 REQUIRED)\nendif()\n"
+        "if(WAVES_TESTS)\nfind_package(GTest 99 CONFIG REQUIRED)\nendif()\n"
         "if(WAVES_OPENCL)\nfind_package(NoOpenCL REQUIRED)\nendif()\n"
         "if(WAVES_HIP)\nadd_executable(waves main.cpp)\nendif()\n"
     )
