@@ -59,17 +59,19 @@ def baseline(key: Path, report: Report, at: tuple[str, bool]) -> Baseline | None
         project = project_of(key)
         commit, dirty = at
         ours = {kernel.mangled for kernel in report.kernels}
-        found = [
+        kept = [
             (entry, row)
             for entry, row in kernel_rows(project)
             if row.mangled in ours
             and (entry.device, entry.provenance) == (report.device.name, report.provenance)
             and entry.commit_id
             and not entry.dirty
-            and (dirty or entry.commit_id != commit)
         ]
-        of_head = [pair for pair in found if pair[0].commit_id == commit]
-        return _last(of_head or found)
+        of_head = [pair for pair in kept if pair[0].commit_id == commit]
+        if not dirty:
+            # Of a commit that was profiled before, what came behind it is nothing that it could be slower than.
+            kept, of_head = kept[: kept.index(of_head[0])] if of_head else kept, []
+        return _last(of_head or kept)
     return None
 
 

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from hipscope.server.history.baseline import baseline, keep_profile
+from hipscope.server.reports.report_reader import read_report
 from tests.server.lsp_editor import PROFILE, Editor, as_dict, until
 
 COMPARE = "hipscope.server.compare"
@@ -123,3 +126,23 @@ async def test_an_unknown_profile_is_refused_and_a_folder_without_profiles_has_n
     assert (await asked(client, "hipscope/history"))["profiles"] == []
     with pytest.raises(JsonRpcException, match="no id of a profile"):
         await asked(client, "hipscope/compare", a="x", b="y")
+
+
+def test_a_commit_that_was_profiled_before_is_held_against_what_came_before_it(
+    report_data: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a checkout of the first one, the faster second one made a diagnostic of it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "p").mkdir()
+    report = read_report(report_data)
+    for n, commit in enumerate(("first", "second", "second", "third")):
+        other = replace(report, inputs=replace(report.inputs, arguments=(str(n),)))
+        keep_profile(tmp_path / "p", other, (commit, False))
+
+    def held(commit: str, *, dirty: bool = False) -> str | None:
+        found = baseline(tmp_path / "p", report, (commit, dirty))
+        return found.commit if found is not None else None
+
+    assert [held(one) for one in ("first", "second", "third", "fourth")] == [None, "first", "second", "third"]
+    assert [held(one, dirty=True) for one in ("first", "second")] == ["first", "second"]
+    assert held("fourth", dirty=True) == "third"
