@@ -31,6 +31,8 @@ _ELSEWHERE = ("s_swappc", "s_setpc", "s_call")  # goes on in code that is not th
 _MAKES_FLOATS = re.compile(r"(?!v_cmp)\w+_b?f(?:16|32|64)")
 _OF_THE_DEVICE = re.compile(r"(?:global|flat|buffer)_atomic")  # acts on memory that all workgroups see
 _WITH_SCOPE = re.compile(r"(?:global|flat|buffer)_(?:load|store|wbl2|inv)")
+# Names of gfx90a and older, where accesses of the device's scope have the bit that makes an atomic give something back.
+_OLD_BIT, _OLD_FENCE = "glc", "buffer_wbinvl1"
 _LEAVES_WORDS = re.compile(r"(?!ds_|scratch_)\w+_(?:store(?!_byte)|atomic)")
 
 
@@ -125,14 +127,16 @@ def meeting_places(code_object: Path, objdump: Path, kernel: str) -> int:
 def _reaches_others(one: AssemblyInstruction) -> bool:
     if _OF_THE_DEVICE.match(one.mnemonic):
         return True
-    return _WITH_SCOPE.match(one.mnemonic) is not None and "sc1" in _flags(one)
+    if one.mnemonic.startswith(_OLD_FENCE):
+        return True
+    return _WITH_SCOPE.match(one.mnemonic) is not None and not {"sc1", _OLD_BIT}.isdisjoint(_flags(one))
 
 
 def _tells(one: AssemblyInstruction) -> bool:
     """Atomics that return something, loads, and fences behind which plain loads see what others wrote."""
     if _OF_THE_DEVICE.match(one.mnemonic):
-        return "sc0" in _flags(one)
-    return "_load" in one.mnemonic or one.mnemonic == "buffer_inv"
+        return not {"sc0", _OLD_BIT}.isdisjoint(_flags(one))
+    return "_load" in one.mnemonic or one.mnemonic == "buffer_inv" or one.mnemonic.startswith(_OLD_FENCE)
 
 
 def _flags(one: AssemblyInstruction) -> list[str]:

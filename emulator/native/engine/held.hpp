@@ -22,10 +22,12 @@ struct HeldOrder {
     std::uint64_t seed = 0;             // not 0: by chance, some times at each; and any wave that is held goes on next
 };
 
-/// Atomics, accesses past the caches of the XCD, and fences between workgroups.
+/// Atomics, accesses past the caches of the XCD, and fences between workgroups. gfx90a and older have glc and
+/// buffer_wbinvl1 for them.
 inline bool reaches_other_groups(const Instruction& in) {
     if (in.unit == Unit::vmem_atomic) return true;
-    if (in.unit == Unit::vmem_load || in.unit == Unit::vmem_store) return in.modifiers.sc1;
+    if (in.unit == Unit::vmem_load || in.unit == Unit::vmem_store) return in.modifiers.sc1 || in.text.find(" glc") != std::string::npos;
+    if (in.text.starts_with("buffer_wbinvl1")) return true;
     return (in.text.starts_with("buffer_wbl2") || in.text.starts_with("buffer_inv")) && in.text.find("sc1") != std::string::npos;
 }
 

@@ -32,7 +32,10 @@ def test_what_one_wave_shows_too_early_another_one_finds() -> None:
         assert [one.held_s for one in again.prepared] == [one.held_s for one in reference.prepared] != [None]
 
 
-def test_an_original_that_shows_it_too_early_is_not_held_to_such_orders(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["mi300x", "mi210"])
+def test_an_original_that_shows_it_too_early_is_not_held_to_such_orders(tmp_path: Path, device: str) -> None:
+    """gfx90a has other names for the device's scope."""
+    (tmp_path / "hipscope.toml").write_text(f'device = "{device}"\n')
     (early,) = (one for one in rewrites(ATTACKS / "lastsum.hip") if one.name == "ticket_first")
     program = tmp_path / "lastsum.hip"
     program.write_bytes(early.text)
