@@ -50,7 +50,8 @@ def open_captures(paths: Sequence[Path], roots: Sequence[Path], run: Run) -> Ope
     profile = read_captures(paths, run.texts, _programs(roots, run))
     run.check()
     snapshots = Snapshots.below(paths)
-    placing = _Placing(tuple(roots), snapshots, run.texts)
+    beside = tuple(path for path in paths if path.is_dir())
+    placing = _Placing((tuple(roots), beside), snapshots, run.texts)
     wanted = _last_lines(profile)
     run.say("looking for its sources")
     places = {
@@ -92,13 +93,13 @@ def moved(profile: Profile, places: Mapping[str, str]) -> Profile:
 
 @dataclass
 class _Placing:
-    """Finds a file of the capturing machine below the project's folders, by the longest end of its path."""
+    """Finds a file of the capturing machine by the longest end of its path: in the project, else beside the capture."""
 
-    roots: tuple[Path, ...]
+    roots: tuple[tuple[Path, ...], ...]
     snapshots: Snapshots
     texts: SourceTexts
     notes: list[str] = field(default_factory=list)
-    _named: dict[str, list[Path]] | None = None
+    _named: list[dict[str, list[Path]]] | None = None
 
     def place(self, file: str, last_line: int) -> str | None:
         """The file here; None, with a note, where it is not found or several could be it."""
@@ -124,10 +125,13 @@ class _Placing:
 
     def _candidates(self, name: str) -> Sequence[Path]:
         if self._named is None:
-            self._named = {}
-            for path in _files(self.roots, self.notes):
-                self._named.setdefault(path.name, []).append(path)
-        return self._named.get(name, ())
+            self._named = []
+            for folders in self.roots:
+                named: dict[str, list[Path]] = {}
+                for path in _files(folders, self.notes):
+                    named.setdefault(path.name, []).append(path)
+                self._named.append(named)
+        return next((named[name] for named in self._named if name in named), ())
 
 
 def _files(roots: Sequence[Path], notes: list[str]) -> Iterator[Path]:

@@ -35,6 +35,19 @@ def test_nothing_is_found_in_kernels_of_the_runtime(cli: Cli, tmp_path: Path) ->
     assert [f["kernel"] for f in report["findings"]] == ["scale"]
 
 
+def test_a_source_that_was_packed_with_the_capture_is_found_behind_those_of_the_project(
+    cli: Cli,
+) -> None:
+    """From any folder: one had to be named with --source-root although the source lay beside the capture."""
+    packed = DATA / "h200_ncu"
+    shown = cli("show", str(packed))
+    assert "not found here" not in shown.stdout
+    assert f"{packed / 'transpose.cu'}" in cli("show", str(packed), "--format", "json").stdout
+    cli.write((packed / "transpose.cu").read_text(), "transpose.cu")
+    data = json.loads(cli("show", str(packed), "--format", "json").stdout)
+    assert data["kernels"][0]["file"] == str((cli.folder / "transpose.cu").resolve())
+
+
 def test_the_report_has_the_parts_of_counters_by_instance(cli: Cli, tmp_path: Path) -> None:
     results_json(tmp_path / "1_results.json")
     (kernel,) = json.loads(cli("show", str(tmp_path), "--format", "json").stdout)["kernels"]
