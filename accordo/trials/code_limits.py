@@ -117,7 +117,7 @@ def _narrow(code: Sequence[AssemblyInstruction]) -> Counter[tuple[int, str]]:
     # A mask behind a shift that leaves no more bits cuts nothing, nor one behind a quotient that floats made.
     shifts = {_integer(text) for one in code if "_lshr" in one.mnemonic for text in one.operands[1:]}
     widths = () if any(one.mnemonic == "v_cvt_u32_f32" for one in code) else _OTHER_WIDTHS
-    for one, small in _with_smallregisters_in(code):
+    for one, small in _with_small_registers(code):
         if _HALF_WORDS.match(one.mnemonic) or _keeps_low(one, 16):
             counts[16, "it counts in 16 bits"] += 1
         elif _keeps_low(one, 24):
@@ -154,7 +154,7 @@ def _keeps_low(one: AssemblyInstruction, bits: int) -> bool:
     return any(f"sel:WORD_{n}" in text for text in one.operands[-1:] for n in (0, 1)) and bits == 16
 
 
-def _with_smallregisters_in(
+def _with_small_registers(
     code: Iterable[AssemblyInstruction],
 ) -> Iterator[tuple[AssemblyInstruction, set[str]]]:
     """Each instruction with the registers before it that hold no more than 24 bits, as by a mask: work-item numbers,

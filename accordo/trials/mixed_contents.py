@@ -26,10 +26,7 @@ _ZEROS, _ONES, _NAMED = 0.1, 0.15, 0.3  # up to which part of the elements
 _EXTREME = 0.25  # of integers
 _FRONT = 4  # the front is no more than such a part of the elements
 _SIGNS = np.array([0.0, -1.0, 0.0, 1.0])  # of rows: any, none above zero, any, none below
-_SLOPE, _BEGIN = (
-    0.3,
-    20.0,
-)  # of floats that rise: an exponential of the last of a row outgrows single precision
+_SLOPE, _BEGIN = 0.3, 20.0  # of floats that rise: an exponential of a row's last outgrows single precision
 _RUN = 24  # elements of one kind side by side, in every other half of the contents
 
 

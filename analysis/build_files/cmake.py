@@ -66,20 +66,10 @@ _TESTS_ON = re.compile(r"\boption\s*\(\s*(\w*(?:TEST|BENCH|DOC)\w*)\s[^)]*?\bON\
 _PLAINLY_FOR_AMD = re.compile(r"(?:^|_)(?:HIP|ROCM|AMD|AMDGPU)$", re.IGNORECASE)
 _ABSENT = re.compile(r"Could NOT find|package configuration file|not found", re.IGNORECASE)
 # Words of CMake's sentences that are parts of options' names as well, and what no option is switched off for.
-_OF_EVERY_REASON = {
-    "BUILD",
-    "CXX",
-    "ENABLE",
-    "FILE",
-    "FIND",
-    "FOR",
-    "LIBRARY",
-    "PACKAGE",
-    "SHARED",
-    "SUPPORT",
-    "USE",
-}
-_OF_EVERY_REASON |= {"AMD", "GPU", "HIP", "ROCM", "WITH"}
+_OF_EVERY_REASON = frozenset((
+    "AMD", "BUILD", "CXX", "ENABLE", "FILE", "FIND", "FOR", "GPU", "HIP", "LIBRARY", "PACKAGE", "ROCM", "SHARED",
+    "SUPPORT", "USE", "WITH",
+))  # fmt: skip
 _SWITCH = re.compile(r"^(?!CMAKE_)(\w+):BOOL=(?:(ON|TRUE|YES|1)|OFF|FALSE|NO|0)$", re.MULTILINE)
 _GOOGLETEST = Path("/usr/src/googletest")  # Debian's and Ubuntu's, where libgtest-dev is installed
 _OF_TESTS = re.compile(r"gtest|googletest|catch2|doctest|benchmark|doxygen|sphinx|boost_unit", re.IGNORECASE)
