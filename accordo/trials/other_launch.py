@@ -31,11 +31,15 @@ def groups_of(dispatch: CapturedDispatch) -> Sides:
 
 
 def relaunching(
-    was: Sequence[CapturedDispatch], now: Mapping[int, CapturedDispatch], folder: Path
+    was: Sequence[CapturedDispatch],
+    now: Mapping[int, CapturedDispatch],
+    folder: Path,
+    becomes: Callable[[Sides], Sides | None] | None = None,
 ) -> Relaunch:
     """What makes the launches of the other program: `now` has its record of each launch that `was` has, by number.
 
-    Derived launches are written below `folder`, each once.
+    Derived launches are written below `folder`, each once. `becomes` says how many workgroups do exactly what so many
+    of the old ones do, and None where none do; without it that follows from the records.
     """
     known = {one.id: one for one in was}
     made: dict[Path, CapturedDispatch | None] = {}
@@ -45,7 +49,7 @@ def relaunching(
             old, new = known.get(dispatch.id), now.get(dispatch.id)
             at = folder / f"relaunch_{len(made)}"
             made[dispatch.directory] = (
-                None if old is None or new is None else _relaunched(dispatch, old, new, at)
+                None if old is None or new is None else _relaunched(dispatch, old, new, at, becomes)
             )
         return made[dispatch.directory]
 
@@ -62,18 +66,26 @@ def reshaped(
 
 
 def _relaunched(
-    dispatch: CapturedDispatch, was: CapturedDispatch, now: CapturedDispatch, folder: Path
+    dispatch: CapturedDispatch,
+    was: CapturedDispatch,
+    now: CapturedDispatch,
+    folder: Path,
+    becomes: Callable[[Sides], Sides | None] | None,
 ) -> CapturedDispatch | None:
     if dispatch.workgroup != was.workgroup or len(was.arguments) != len(now.arguments):
         return None  # a trial of how the code takes another shape: the code is not what is judged
-    sides = [
-        _count(g, old, new, size, other)
-        for g, old, new, size, other in zip(
-            groups_of(dispatch), groups_of(was), groups_of(now), was.workgroup, now.workgroup, strict=True
-        )
-    ]
+    sides: Sequence[int | None] | None
+    if becomes is not None:
+        sides = groups_of(now) if groups_of(dispatch) == groups_of(was) else becomes(groups_of(dispatch))
+    else:
+        sides = [
+            _count(g, old, new, size, other)
+            for g, old, new, size, other in zip(
+                groups_of(dispatch), groups_of(was), groups_of(now), was.workgroup, now.workgroup, strict=True
+            )
+        ]
     kernarg = _numbers(dispatch, was, now)
-    if kernarg is None or any(side is None for side in sides):
+    if kernarg is None or sides is None or any(side is None for side in sides):
         return None
     x, y, z = ((side or 0) * size for side, size in zip(sides, now.workgroup, strict=True))
     dynamic = now.dynamic_lds if dispatch.dynamic_lds == was.dynamic_lds else dispatch.dynamic_lds

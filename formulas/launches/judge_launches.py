@@ -7,6 +7,7 @@ the program with the edit really passes; and when the program prints, leaves in 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import time
@@ -38,7 +39,7 @@ from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.selection import PROVED, unfinished
 from hipscope.formulas.judge.timed_replay import Measured, measure, time_of
 from hipscope.formulas.judge.whole_program import Rehearsals, Rehearsed
-from hipscope.formulas.launches.numbers import LaunchEdit, Shapes, Sides, launch_edits
+from hipscope.formulas.launches.numbers import RECIPE, LaunchEdit, Shapes, Sides, launch_edits
 from hipscope.formulas.launches.shared_edits import NAME as SHARED_ITEMS
 from hipscope.formulas.launches.shared_edits import shared_edits, shared_ways
 from hipscope.formulas.propose.candidate import Candidate
@@ -67,7 +68,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class _InShape:
-    """Recorded launches in the shapes that an edit is expected to make; `symbols` as `_symbols` gives them."""
+    """Recorded launches in the shapes that an edit is expected to make; `symbols` as `symbols_in` gives them."""
 
     candidate: Candidate
     compiled: CodeObject
@@ -78,7 +79,7 @@ class _InShape:
 
 @dataclass(frozen=True)
 class _Timed:
-    """A launch edit that was timed with the shapes that it is expected to make; `symbols` as `_symbols` gives them."""
+    """A launch edit that was timed with the shapes that it is expected to make; `symbols` are those of `symbols_in`."""
 
     edit: LaunchEdit
     candidate: Candidate
@@ -93,16 +94,10 @@ def judge_launches(bench: Bench, run: Run) -> Iterator[Judged] | str:
 
     Raises Cancelled, and what the reference of a bench raises.
     """
-    if isinstance(launched := _launched_by(bench, run), str):
+    if isinstance(launched := launched_by(bench, run), str):
         return launched
-    texts = {
-        f: text
-        for f in {f.absolute() for f in (*bench.project.sources, *bench.project.headers)}
-        if (text := run.texts.read(f)) is not None
-    }
-    seen = _shapes(bench)
     edits = launch_edits(
-        bench.kernel.name, launched.launches, texts, Shapes(seen, launched.code, _largest(bench))
+        bench.kernel.name, launched.launches, program_texts(bench, run), launched.shapes(bench)
     )
     if isinstance(edits, str):
         return edits
@@ -131,10 +126,10 @@ class SharedTimes:
 
 def time_shared(bench: Bench, run: Run) -> SharedTimes:
     """The edits of kernel and launch by which several lanes share a work-item; none where there is no such edit."""
-    seen = _shapes(bench)
+    seen = shapes_of(bench)
     if isinstance(ways := shared_ways(bench, seen), str):
         return SharedTimes()
-    if isinstance(launched := _launched_by(bench, run), str):
+    if isinstance(launched := launched_by(bench, run), str):
         return SharedTimes()
     edits = shared_edits(bench, ways, launched.launches, seen, launched.seeing)
     if isinstance(edits, str):
@@ -144,24 +139,36 @@ def time_shared(bench: Bench, run: Run) -> SharedTimes:
 
 
 @dataclass(frozen=True)
-class _Launched:
+class Launched:
     """The launches of a kernel in all sources of the program, and the text of what runs with it."""
 
     launches: list[KernelLaunch]
     code: bytes
     seeing: frozenset[Path]  # the sources that the kernel's own text is compiled with
 
+    def shapes(self, bench: Bench) -> Shapes:
+        """The recorded launches, and what the code allows."""
+        return Shapes(shapes_of(bench), self.code, _largest(bench))
 
-def _launched_by(bench: Bench, run: Run) -> _Launched | str:
+
+def launched_by(bench: Bench, run: Run) -> Launched | str:
+    """The launches of a bench's kernel, or why nothing is known of them."""
     if bench.project.subject is not None:
         return f"`{bench.kernel.name}` is launched by its bench, whose numbers are yours to change"
     try:
-        return _Launched(*_asked(bench, run))
+        return Launched(*_asked(bench, run))
     except (MissingTool, NotReadable, BuildFailed) as reason:
         return f"the compiler does not say how `{bench.kernel.name}` is launched: {reason.message}"
 
 
-def _shapes(bench: Bench) -> tuple[tuple[Sides, Sides], ...]:
+def program_texts(bench: Bench, run: Run) -> dict[Path, bytes]:
+    """All sources and headers of a bench's program."""
+    files = {f.absolute() for f in (*bench.project.sources, *bench.project.headers)}
+    return {f: text for f in files if (text := run.texts.read(f)) is not None}
+
+
+def shapes_of(bench: Bench) -> tuple[tuple[Sides, Sides], ...]:
+    """The recorded launches: workgroups, and the shape of one."""
     return tuple(dict.fromkeys((groups_of(d), d.workgroup) for d in bench.dispatches))
 
 
@@ -200,6 +207,19 @@ def _largest(bench: Bench) -> int:
         k.max_flat_workgroup_size for s in bench.symbols if (k := bench.compiled.kernels.get(s)) is not None
     ]
     return min(found, default=1024)
+
+
+def judge_edit(bench: Bench, edit: LaunchEdit, run: Run) -> Judged:
+    """One launch edit: timed, proved, and the whole program. Raises Cancelled."""
+    bench.ahead.reference.begin()
+    run.say(f"timing `{bench.kernel.name}` in another launch")
+    work = bench.work / f"launch_{hashlib.sha256(b''.join(text for _, text in edit.texts)).hexdigest()[:16]}"
+    timed = _time(bench, edit, work / "timed", run)
+    if isinstance(timed, Judgement):
+        return Judged(timed)
+    if not _hopeful([timed]):
+        return Judged(_too_little(timed.quick))
+    return _relying(bench, timed, work, run) or _proved(bench, timed, work, run)
 
 
 def _judged(bench: Bench, edits: Sequence[LaunchEdit], run: Run) -> Iterator[Judged]:
@@ -341,11 +361,13 @@ def _in_shape(
         compiled = (
             bench.compiled
             if edit.host_only and not _takes_numbers(bench)
-            else compile_device(bench.project, bench.session.toolchain, bench.source, changed)
+            else compile_device(
+                bench.project, bench.session.toolchain, bench.source, changed, confined=edit.confined
+            )
         )
     except BuildFailed as failure:
         return Judgement(candidate, Outcome.NOT_COMPILED, f"It does not compile: {failure.message}")
-    symbols = _symbols(bench, compiled)
+    symbols = symbols_in(bench, compiled)
     if symbols is None:
         reason = (
             "Refused: the size is a part of the kernel's type, and which kernel it becomes is not certain."
@@ -365,7 +387,9 @@ def _in_shape(
 
 
 def _own_shape(bench: Bench, candidate: Candidate, failure: str) -> Judgement:
-    """The judgement of a shape in which the kernel does something else: nothing is wrong with any text."""
+    """The judgement of a shape in which the kernel does something else: nothing is wrong with any text of ours."""
+    if candidate.recipe not in (RECIPE, SHARED_ITEMS):
+        return Judgement(candidate, Outcome.DIFFERENT, f"Not equivalent: {failure}.")
     relies = f"`{bench.kernel.name}` relies on the shape of its launches. {candidate.title}: "
     if candidate.recipe == SHARED_ITEMS:  # its text does, too, and may add up in another order
         relies = ""
@@ -378,7 +402,7 @@ def _takes_numbers(bench: Bench) -> bool:
     return any(re.search(r"<[^(]*\d|lambda|\$_", demangle(symbol)) for symbol in bench.compiled.kernels)
 
 
-def _symbols(bench: Bench, compiled: CodeObject) -> dict[str, str] | None:
+def symbols_in(bench: Bench, compiled: CodeObject) -> dict[str, str] | None:
     """The launched kernels that have another symbol in the candidate, by the old one: sizes in a template's arguments.
 
     The new one is the only one of the same name and other arguments. None where that is not so.
@@ -435,7 +459,7 @@ def _proved(bench: Bench, one: _Timed, work: Path, run: Run) -> Judged:
         if not all(d.id in recorded for d in bench.dispatches):
             reason = "It cannot be proved: with it the program makes other launches."
             return Judged(Judgement(candidate, Outcome.INCONCLUSIVE, reason))
-        relaunch = relaunching(bench.dispatches, recorded, work)
+        relaunch = relaunching(bench.dispatches, recorded, work, edit.becomes)
         launched = [made for d in bench.dispatches if not d.variant and (made := relaunch(d)) is not None]
         changed = run.replacing_all(edit.texts)
         after = _measured(bench, launched, one.compiled, work / "timed", changed, wait=True)
@@ -488,7 +512,9 @@ def _others(
         try:
             with open_bench(bench.project, bench.session, kernel, run, wait=False) as other:
                 edited = run.replacing_all(one.edit.texts)
-                code = compile_device(bench.project, bench.session.toolchain, other.source, edited)
+                code = compile_device(
+                    bench.project, bench.session.toolchain, other.source, edited, confined=one.edit.confined
+                )
                 relaunch = relaunching(other.dispatches, recorded, work / f"other_{number}")
                 verdict = validate(other.reference, code.path, run, relaunch=relaunch)
         except (CannotJudge, BuildFailed) as reason:

@@ -1,7 +1,7 @@
-"""The launches of a kernel in all files of a program, each with a multiple of its workgroups.
+"""The launches of a kernel in all files of a program, each with a multiple or a part of its workgroups.
 
-A constant beside the kernel says how many times; so each file that launches it must be compiled with the kernel's own
-text. All launches are edited or none: also one in a file that this program's build leaves out refuses, as another
+A constant beside the kernel may say how many times; so each file that launches it must be compiled with the kernel's
+own text. All launches are edited or none: also one in a file that this program's build leaves out refuses, as another
 program may be made of it.
 """
 
@@ -18,7 +18,7 @@ from hipscope.analysis.semantics.records import KernelLaunch
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.judge.bench import Bench
-from hipscope.formulas.launches.more_workgroups import more_workgroups
+from hipscope.formulas.launches.more_workgroups import Scale, more_workgroups
 from hipscope.formulas.propose.splice import Splice
 
 _SOURCES = (".hip", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".hxx", ".inl")
@@ -56,7 +56,7 @@ def program_around(bench: Bench, seeing: Iterable[Path]) -> LaunchingProgram:
 
 
 def launches_of(
-    program: LaunchingProgram, launches: Sequence[KernelLaunch], factor: str
+    program: LaunchingProgram, launches: Sequence[KernelLaunch], scale: Scale
 ) -> dict[Path, list[Splice]] | str:
     """The edits of each file that launches the kernel, the kernel's own file first; or why there are none."""
     own = program.file
@@ -68,7 +68,7 @@ def launches_of(
     found: dict[Path, list[Splice]] = {}
     for file in files:
         text = program.texts.needed(file)
-        splices = more_workgroups(text, parse(text), program.kernel, counts[file], factor)
+        splices = more_workgroups(text, parse(text), program.kernel, counts[file], scale)
         if isinstance(splices, str):
             return splices
         found[file] = splices

@@ -1,12 +1,13 @@
-"""Launches of a kernel with a multiple of their workgroups along x, as their owner would write it.
+"""Launches of a kernel with a multiple or a part of their workgroups along x, as their owner would write it.
 
 `kernel<<<n / 256, 256>>>` becomes `kernel<<<n / 256 * lanes, 256>>>`, a `dim3 grid` becomes
-`dim3(grid.x * lanes, grid.y, grid.z)`.
+`dim3(grid.x * lanes, grid.y, grid.z)`; a fourth of them, rounded up, is `(n / 256 + 3) / 4`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from tree_sitter import Node
 
@@ -20,9 +21,22 @@ _NUMBERS = re.compile(
 )
 _PRODUCTS = ("*", "/")
 
+Scale = Callable[[str, bool], str]
+"""What an expression of workgroups becomes; the second argument: whether it may be multiplied as it is."""
+
+
+def times(factor: str) -> Scale:
+    """As many times the workgroups."""
+    return lambda groups, product: f"{groups if product else f'({groups})'} * {factor}"
+
+
+def part(count: int) -> Scale:
+    """One of so many parts of the workgroups, rounded up."""
+    return lambda groups, _product: f"({groups} + {count - 1}) / {count}"
+
 
 def more_workgroups(
-    source: bytes, file: FileSyntax, kernel: str, launches: int, factor: str
+    source: bytes, file: FileSyntax, kernel: str, launches: int, scale: Scale
 ) -> list[Splice] | str:
     """The edits, or why there are none; `launches` is how many launches of the kernel the compiler knows."""
     found = [one for one in file.launches if base_name(one.kernel) == kernel]
@@ -30,15 +44,15 @@ def more_workgroups(
         return f"`{kernel}` is launched in another file, or by a macro or a template"
     splices = []
     for launch in found:
-        splice = _scaled(source, file.root, launch, factor)
+        splice = _scaled(source, file.root, launch, scale)
         if isinstance(splice, str):
             return splice
         splices.append(splice)
     return splices
 
 
-def _scaled(source: bytes, root: Node, launch: LaunchExpression, factor: str) -> Splice | str:
-    """The grid of one launch with so many times the workgroups."""
+def _scaled(source: bytes, root: Node, launch: LaunchExpression, scale: Scale) -> Splice | str:
+    """The grid of one launch with other workgroups."""
     refusal = (
         f"the workgroups of the launch on line {launch.span.line} are not written in a way that is understood"
     )
@@ -64,18 +78,17 @@ def _scaled(source: bytes, root: Node, launch: LaunchExpression, factor: str) ->
     if node.type == "identifier":
         kind = _declared(node)
         if kind == "dim3":
-            new = f"dim3({grid}.x * {factor}, {grid}.y, {grid}.z)"
+            new = f"dim3({scale(f'{grid}.x', True)}, {grid}.y, {grid}.z)"
             return Splice(node.start_byte, node.end_byte, new.encode())
         if kind is not None and _NUMBERS.fullmatch(kind) is None:
             return refusal
         if kind is None and not _is_number(grid, source):
             return refusal
-        return Splice(node.start_byte, node.end_byte, f"{grid} * {factor}".encode())
+        return Splice(node.start_byte, node.end_byte, scale(grid, True).encode())
     if node.type not in ("binary_expression", "number_literal", "call_expression", "cast_expression"):
         return refusal
     product = node.type != "binary_expression" or text_of(child_of(node, "operator")) in _PRODUCTS
-    new = f"{grid} * {factor}" if product else f"({grid}) * {factor}"
-    return Splice(node.start_byte, node.end_byte, new.encode("utf-8", "surrogateescape"))
+    return Splice(node.start_byte, node.end_byte, scale(grid, product).encode("utf-8", "surrogateescape"))
 
 
 def _declared(use: Node) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,7 +49,8 @@ class LaunchEdit:
 
     `host_only`: its numbers stand in functions of the host, so only a template's argument can carry them to a kernel.
     `own` does the same at the kernel's own launches, where the number is one that other kernels have, too.
-    `recipe`, `assumes` and `expected` are those of its candidate.
+    `recipe`, `assumes` and `expected` are those of its candidate. `confined`: a model wrote the kernel.
+    `becomes`: how many workgroups do exactly what so many did, None where none do; where that is known beforehand.
     """
 
     file: Path
@@ -62,6 +63,8 @@ class LaunchEdit:
     assumes: tuple[str, ...] = ()
     expected: str = "fewer idle compute units, or less work that is repeated in each workgroup"
     also: tuple[tuple[Path, bytes], ...] = ()
+    confined: bool = False
+    becomes: Callable[[Sides], Sides | None] | None = None
 
     @property
     def texts(self) -> tuple[tuple[Path, bytes], ...]:

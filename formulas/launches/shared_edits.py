@@ -19,6 +19,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.launches.launching_files import launches_of, program_around
+from hipscope.formulas.launches.more_workgroups import times
 from hipscope.formulas.launches.numbers import LaunchEdit, Sides, block_of
 from hipscope.formulas.launches.shared_text import SharedKernel, share_kernel
 from hipscope.formulas.propose.rules.shared.edit_helpers import style_of
@@ -68,7 +69,7 @@ def shared_edits(
     if any(block_of(site, {}) != workgroup for site in launches):
         return f"a run decides how large the workgroups of `{kernel.name}` are"
     constant = _constant(source, kernel, bench)
-    host = launches_of(program_around(bench, seeing), launches, constant)
+    host = launches_of(program_around(bench, seeing), launches, times(constant))
     if isinstance(host, str):
         return host
     fitting = (n for n in _LANES if n <= bench.facts.wave_size and workgroup[0] % n == 0)

@@ -307,8 +307,8 @@ def _ask_model(
     findings = found or (_diagnosis(work, kernel),)
     bench.ahead.reference.begin()  # an answer takes as long, and is proved before it is timed
 
-    def confirm(judgement: Judgement) -> Judgement:
-        whole = try_program(
+    def confirm(judgement: Judgement, whole: Rehearsed | None) -> Judgement:
+        whole = whole or try_program(
             bench,
             judgement.candidate.text,
             work.run,

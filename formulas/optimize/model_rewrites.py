@@ -19,6 +19,7 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileOptions, profile_project, program_of
 from hipscope.analysis.source.includes import included_files
 from hipscope.analysis.source.kernel_definitions import base_name
+from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import Project
 from hipscope.formulas.base import Finding
@@ -26,6 +27,9 @@ from hipscope.formulas.detect.registry import detect_all, find_formula
 from hipscope.formulas.judge.bench import Bench, find_source, recorded_launches
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.outcome import Outcome
+from hipscope.formulas.judge.whole_program import Rehearsed
+from hipscope.formulas.launches.asked_launch import judge_with_launch
+from hipscope.formulas.launches.judge_launches import Judged
 from hipscope.formulas.propose.llm.answer_schema import Belief, load_dspy
 from hipscope.formulas.propose.llm.attempt_hints import direction
 from hipscope.formulas.propose.llm.attempts import (
@@ -33,7 +37,9 @@ from hipscope.formulas.propose.llm.attempts import (
     ModelAttempt,
     Proposal,
     Ruling,
+    UnusableAnswer,
     rewrite_with_model,
+    splice,
 )
 from hipscope.formulas.propose.llm.beliefs import BeliefTrace
 from hipscope.formulas.propose.llm.client import ModelClient
@@ -56,6 +62,9 @@ from hipscope.formulas.propose.llm.model_settings import (
 from hipscope.formulas.propose.llm.program import ProgramState, Request, Rewrite, messages
 from hipscope.formulas.propose.llm.prompt import Prompt, Subject, build_prompt
 from hipscope.formulas.propose.llm.roof import at_roof
+
+Confirm = Callable[[Judgement, Rehearsed | None], Judgement]
+"""The gates behind the proof; the program's run with the rewrite, where it is there already."""
 
 _MOST_HEADERS = 100
 _MOST_DIFFERENCES = 3
@@ -128,7 +137,7 @@ class ModelProposer:
         findings: Sequence[Finding],
         run: Run | None = None,
         *,
-        confirm: Callable[[Judgement], Judgement] = lambda judgement: judgement,
+        confirm: Confirm = lambda judgement, _whole: judgement,
     ) -> ModelRewrites | None:
         """Ask for rewrites of the bench's kernel; every candidate goes through `judge_candidate`.
 
@@ -166,7 +175,8 @@ class ModelProposer:
             profile_bytes=directory_bytes(bench.session.run_dir),
         )
         if self._settings.learn and (best := outcome.best) is not None and best.ruling is not None:
-            written = Rewrite(best.kernel or "", tuple(c.belief for c in best.beliefs), best.diagnosis)
+            beliefs = tuple(c.belief for c in best.beliefs)
+            written = Rewrite(best.kernel or "", beliefs, best.diagnosis, best.launch)
             try:
                 remember(root, verified_rewrite(subject, written, best.ruling.reward))
             except OSError as error:  # the rewrite is verified all the same
@@ -208,17 +218,32 @@ def judge_of(
     bench: Bench,
     findings: Sequence[Finding],
     run: Run,
-    confirm: Callable[[Judgement], Judgement] = lambda judgement: judgement,
+    confirm: Confirm = lambda judgement, _whole: judgement,
 ) -> Callable[[Proposal], tuple[Judgement, Ruling]]:
     """The bench's judge for what a model proposes; those that pass go through `confirm`."""
 
+    def with_launch(proposal: Proposal) -> Judged:
+        def rewriting(source: bytes, kernel: KernelSyntax) -> bytes:
+            return splice(source, kernel, proposal.kernel)
+
+        try:
+            return judge_with_launch(bench, proposal.candidate, proposal.launch, rewriting, run)
+        except UnusableAnswer as error:
+            return Judged(Judgement(proposal.candidate, Outcome.REFUSED, f"Refused: {error}."))
+
     def judge(proposal: Proposal) -> tuple[Judgement, Ruling]:
+        if proposal.launch:
+            judged = with_launch(proposal)
+            judgement = judged.judgement
+            if judgement.accepted:
+                judgement = confirm(judgement, judged.whole)
+            return judgement, ruling_of(bench, judgement)
         answered = answered_findings(findings, proposal.beliefs)
         formula, *others = [find_formula(f.formula) for f in answered] or [None]
         more = [other for other in others if other is not None]
         judgement = judge_candidate(bench, proposal.candidate, formula, run, others=more)
         if judgement.accepted:
-            judgement = confirm(judgement)
+            judgement = confirm(judgement, None)
         return judgement, ruling_of(bench, judgement)
 
     return judge

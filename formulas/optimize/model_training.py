@@ -150,7 +150,7 @@ def _opened(task: TaskFolder, project: Project, run: Run) -> Iterator[TrainingTa
                 candidate = _candidate(subject, rewrite)
                 if isinstance(candidate, Ruling):
                     return candidate
-                return judged(Proposal(1, candidate, rewrite.beliefs))[1]
+                return judged(Proposal(1, candidate, rewrite.beliefs, rewrite.kernel, rewrite.launch))[1]
 
             llm = project.config.llm
             report = build_prompt(subject, sources=llm.sources, max_tokens=llm.max_prompt_tokens).report
@@ -163,10 +163,10 @@ def _opened(task: TaskFolder, project: Project, run: Run) -> Iterator[TrainingTa
 
 def _candidate(subject: Subject, rewrite: Rewrite) -> Candidate | Ruling:
     try:
-        text = splice(subject, rewrite.kernel)
+        text = splice(subject.source, subject.syntax, rewrite.kernel)
     except UnusableAnswer as error:
         return Ruling(False, (str(error),))
-    if text == subject.source:
+    if text == subject.source and not rewrite.launch:
         return Ruling(False, ("the answer is the kernel as it was",))
     return Candidate(recipe="llm", title="training", text=text, expected="", exact=False)
 

@@ -32,8 +32,11 @@ You make one HIP kernel faster on the AMD GPU of the report, which holds its pro
 Answer with its complete definition, from template head and attributes to the closing brace.
 - Keep its name, template parameters, return type, and the names, types and order of its parameters.
 - Before it may stand new definitions of __device__ functions of its file, heads unchanged, and new `static __device__`
-  functions and constexpr constants. Nothing else can change: no host code, grid, workgroup or dynamic LDS, no includes
-  or macros. You may add or change __launch_bounds__.
+  functions and constexpr constants. Nothing else can change: no host code, dynamic LDS, includes or macros. You may add
+  or change __launch_bounds__.
+- The launch may change by one of these in `launch`: `workgroup 128` or `workgroup 32x8` (workgroups of that shape; a
+  grid computed from it follows), `workgroups x4` or `workgroups /4` (as many times the workgroups along x, or that
+  part, rounded up). Leave it empty where the kernel keeps its launch.
 - Results stay the same for every input and launch size, not only for those listed. Keep every guard. No lower
   precision, no fast-math intrinsics.
 - Every workgroup writes what it wrote before. Nothing is kept between launches.

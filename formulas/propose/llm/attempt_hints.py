@@ -11,6 +11,7 @@ GENERAL: tuple[str, ...] = (
     "In this attempt keep more work in flight: independent loads before their first use, partial sums, unrolled loops.",
     "In this attempt remove work: what is computed or loaded more than once, and what does not depend on the loop.",
     "In this attempt change how work is dealt to the threads of a workgroup, with the same launch.",
+    "In this attempt use `launch`: several elements for a work-item, or several lanes for one element.",
 )
 
 

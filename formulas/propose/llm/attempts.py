@@ -18,7 +18,7 @@ from typing import Protocol
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.run import Run
 from hipscope.analysis.source.parse import device_functions, exact_tree, parse
-from hipscope.analysis.source.syntax import Span
+from hipscope.analysis.source.syntax import KernelSyntax, Span
 from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.llm.answer_schema import Belief
 from hipscope.formulas.propose.llm.attempt_hints import direction
@@ -77,11 +77,13 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What the judge gets: a candidate, the number of its attempt, and what the model believes of it."""
+    """What the judge gets: a candidate, the number of its attempt, what the model believes of it and what it wrote."""
 
     number: int
     candidate: Candidate
     beliefs: tuple[Belief, ...]
+    kernel: str = ""
+    launch: str = ""
 
 
 Judge = Callable[[Proposal], Ruling]
@@ -95,6 +97,7 @@ class ModelAttempt:
     direction: str
     candidate: Candidate | None = None
     kernel: str | None = None
+    launch: str = ""
     diagnosis: str = ""
     failure: str | None = None
     ruling: Ruling | None = None
@@ -152,14 +155,13 @@ class UnusableAnswer(ValueError):
     """The answer cannot be put in place of the kernel; the message is a fact for the model."""
 
 
-def splice(subject: Subject, answer: str) -> bytes:
+def splice(source: bytes, syntax: KernelSyntax, answer: str) -> bytes:
     """The whole file with the kernel of `answer` in place of the old one, with the file's line ends.
 
     Device functions that the file has take their places, and helpers come before the kernel; what the file has word for
     word is passed over. Raises `UnusableAnswer` when the kernel has another name or something else comes along.
     """
     text = answer.replace("\r\n", "\n").encode()
-    syntax, source = subject.syntax, subject.source
     found = parse(text).kernel(syntax.name)
     if found is None:
         raise UnusableAnswer(f"the answer does not define exactly one kernel named {syntax.name}")
@@ -265,7 +267,7 @@ class _Work:
         shown = () if earlier else self.subject.demonstrations
         size = sum(_size(a) for a in earlier) + sum(_size_shown(d) for d in shown)
         turns = tuple(
-            EarlierAttempt(a.kernel, _beliefs(a), _told(a)) for a in earlier if a.kernel is not None
+            EarlierAttempt(a.kernel, _beliefs(a), _told(a), a.launch) for a in earlier if a.kernel is not None
         )
         feedback = "\n\n".join(_told(a) for a in earlier if a.kernel is None)
         ways = [direction(formulas, first + offset) for offset in range(count)]
@@ -361,18 +363,21 @@ class _Work:
             text=answer.text,
             diagnosis=rewrite.diagnosis,
             beliefs=rewrite.beliefs,
+            launch=rewrite.launch,
             partial=answer.partial,
             usage=answer.usage,
             seconds=answer.seconds,
         )
-        attempt = ModelAttempt(number, way, kernel=rewrite.kernel, diagnosis=rewrite.diagnosis)
+        attempt = ModelAttempt(
+            number, way, kernel=rewrite.kernel, launch=rewrite.launch, diagnosis=rewrite.diagnosis
+        )
         try:
-            text = splice(self.subject, rewrite.kernel)
+            text = splice(self.subject.source, self.subject.syntax, rewrite.kernel)
         except UnusableAnswer as error:
             return self._failed(attempt, str(error))
-        if text == self.subject.source:
+        if text == self.subject.source and not rewrite.launch:
             return self._failed(attempt, "the answer is the kernel as it was")
-        digest = hashlib.sha256(b"".join(text.split())).hexdigest()
+        digest = hashlib.sha256(b"".join([*text.split(), rewrite.launch.encode()])).hexdigest()
         if digest in self.seen:
             return self._failed(attempt, f"the same kernel as attempt {self.seen[digest]}")
         self.seen[digest] = number
@@ -386,7 +391,7 @@ class _Work:
             exact=False,
         )
         self._say(f"judging attempt {number}")
-        ruling = self.judge(Proposal(number, candidate, rewrite.beliefs))
+        ruling = self.judge(Proposal(number, candidate, rewrite.beliefs, rewrite.kernel, rewrite.launch))
         ruling = replace(ruling, facts=tuple(f for f in map(_fact, ruling.facts) if f))
         checked = check_beliefs(rewrite.beliefs, ruling.before, ruling.after)
         span = self.subject.syntax.span

@@ -24,6 +24,7 @@ from hipscope.formulas.propose.llm.program import (
     Request,
     Rewrite,
     adapter,
+    plain_launch,
     read_rewrite,
     rewrite_program,
 )
@@ -424,7 +425,8 @@ def _kept(program: Any, ear: _Ear) -> Rewrite | None:
         fields = adapter().parse(program.repair.signature, ear.text)
     except UnreadableAnswer:
         return None
-    return Rewrite(fields["kernel"], fields["beliefs"].root, fields["diagnosis"])
+    launch = plain_launch(fields["launch"])
+    return Rewrite(fields["kernel"], fields["beliefs"].root, fields["diagnosis"], launch)
 
 
 def _finish(response: Any) -> str:

@@ -40,6 +40,7 @@ class EarlierAttempt:
     kernel: str
     beliefs: tuple[Belief, ...]
     feedback: str
+    launch: str = ""
 
 
 class Demonstration(BaseModel):
@@ -50,6 +51,7 @@ class Demonstration(BaseModel):
     report: str
     diagnosis: str = ""
     beliefs: tuple[Belief, ...] = ()
+    launch: str = ""
     kernel: str = ""
 
 
@@ -66,11 +68,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What was read from an answer."""
+    """What was read from an answer. `launch` is empty where the kernel keeps its launch."""
 
     kernel: str
     beliefs: tuple[Belief, ...] = ()
     diagnosis: str = ""
+    launch: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,18 @@ def messages(
 
 def read_rewrite(prediction: Any) -> Rewrite:
     """A prediction of the program in our types."""
-    return Rewrite(prediction.kernel, prediction.beliefs.root, prediction.diagnosis)
+    return Rewrite(
+        prediction.kernel, prediction.beliefs.root, prediction.diagnosis, plain_launch(prediction.launch)
+    )
 
 
+def plain_launch(said: str) -> str:
+    """What an answer says of the launch, without the marks and words that stand for nothing."""
+    line = said.strip().strip("`").strip()
+    return "" if line.lower().rstrip(".") in _NO_LAUNCH else line
+
+
+_NO_LAUNCH = ("", "none", "empty", "unchanged", "same", "(empty)", '""')
 _REPORT = "profile, findings and source text of the kernel"
 _FIELDS: Mapping[str, tuple[type, str]] = {
     "report": (str, _REPORT),
@@ -126,9 +138,14 @@ _FIELDS: Mapping[str, tuple[type, str]] = {
         Beliefs,
         "one belief for each edit: `finding` F1 or none, `metric` as the report names it, the rest in a few words",
     ),
+    "launch": (str, "another launch as the rules name it, or empty"),
     "kernel": (str, "the complete new definition of the kernel in one ```cpp block"),
 }
-_OPTIONAL: Mapping[str, Any] = {"diagnosis": "", "beliefs": Beliefs(())}  # a model may leave them out
+_OPTIONAL: Mapping[str, Any] = {
+    "diagnosis": "",
+    "beliefs": Beliefs(()),
+    "launch": "",
+}  # a model may leave them out
 _REPAIR = """
 
 Earlier attempts and what came of each are part of the conversation. Mend what was wrong with the last one, or improve
@@ -163,17 +180,19 @@ def _program_class() -> Any:
             super().__init__()
             if steps == "together":
                 self.draft = dspy.Predict(
-                    _signature(RULES, ("report", "task"), ("diagnosis", "beliefs", "kernel"))
+                    _signature(RULES, ("report", "task"), ("diagnosis", "beliefs", "launch", "kernel"))
                 )
             else:
                 self.diagnose = dspy.Predict(_signature(RULES, ("report",), ("diagnosis",)))
                 self.plan = dspy.Predict(_signature(RULES, ("report", "diagnosis", "task"), ("beliefs",)))
-                self.write = dspy.Predict(_signature(RULES, ("report", "task", "beliefs"), ("kernel",)))
+                self.write = dspy.Predict(
+                    _signature(RULES, ("report", "task", "beliefs"), ("launch", "kernel"))
+                )
             self.repair = dspy.Predict(
                 _signature(
                     RULES + _REPAIR,
                     ("report", "feedback", "task"),
-                    ("diagnosis", "beliefs", "kernel"),
+                    ("diagnosis", "beliefs", "launch", "kernel"),
                     history=True,
                 )
             )
@@ -190,7 +209,9 @@ def _program_class() -> Any:
             diagnosis = (yield self.diagnose, {"report": request.report}).diagnosis
             beliefs = (yield self.plan, given | {"diagnosis": diagnosis}).beliefs
             written = yield self.write, given | {"beliefs": beliefs} | _with_own(shown, self.write)
-            return dspy.Prediction(diagnosis=diagnosis, beliefs=beliefs, kernel=written.kernel)
+            return dspy.Prediction(
+                diagnosis=diagnosis, beliefs=beliefs, launch=written.launch, kernel=written.kernel
+            )
 
         def forward(self, request: Request) -> Any:
             """What DSPy's optimizers call."""
@@ -229,6 +250,7 @@ def examples(demonstrations: Sequence[Demonstration]) -> list[Any]:
             task="",
             diagnosis=shown.diagnosis,
             beliefs=Beliefs(shown.beliefs),
+            launch=shown.launch,
             kernel=_fenced(shown.kernel),
         )
         for shown in demonstrations
@@ -241,7 +263,8 @@ def _conversation(request: Request) -> dict[str, Any]:
     given: dict[str, Any] = {"report": request.report}
     turns: list[dict[str, Any]] = []
     for turn in request.turns:
-        turns.append(given | {"beliefs": Beliefs(turn.beliefs), "kernel": _fenced(turn.kernel)})
+        answer = {"beliefs": Beliefs(turn.beliefs), "launch": turn.launch, "kernel": _fenced(turn.kernel)}
+        turns.append(given | answer)
         given = {"feedback": turn.feedback}
     said = "\n\n".join(text for text in (given.get("feedback"), request.feedback) if text)
     return {"history": dspy.History(messages=turns), **given, "feedback": said, "task": request.task}

@@ -12,6 +12,7 @@ from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.launches.launching_files import LaunchingProgram, launches_of
+from hipscope.formulas.launches.more_workgroups import times
 from hipscope.formulas.optimize.loop import optimize_project
 from hipscope.formulas.optimize.result import OptimizeResult
 from hipscope.formulas.optimize.verified_edit import apply_edit, restore
@@ -49,7 +50,7 @@ def edited(
         frozenset(folder / name for name in seeing),
         SourceTexts(),
     )
-    found = launches_of(program, launches, "lanes")
+    found = launches_of(program, launches, times("lanes"))
     if isinstance(found, str):
         return found
     return {file.name: " ".join(s.text.decode() for s in splices) for file, splices in found.items()}

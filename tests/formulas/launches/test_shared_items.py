@@ -12,7 +12,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.judge.outcome import Outcome
-from hipscope.formulas.launches.more_workgroups import more_workgroups
+from hipscope.formulas.launches.more_workgroups import more_workgroups, times
 from hipscope.formulas.launches.shared_text import SharedKernel, share_kernel
 from hipscope.formulas.optimize.loop import optimize_project
 from hipscope.formulas.propose.splice import apply_splices
@@ -155,7 +155,7 @@ def test_inner_loops_are_shared_on_demand() -> None:
 )
 def test_the_host_launches_as_many_times_the_workgroups(declared: str, grid: str, new: str | None) -> None:
     text = f"void run(int n) {{\n  {declared}\n  work<<<{grid}, 256>>>(n);\n}}\n"
-    splices = more_workgroups(text.encode(), parse(text.encode()), "work", 1, "lanes")
+    splices = more_workgroups(text.encode(), parse(text.encode()), "work", 1, times("lanes"))
     if new is None:
         assert isinstance(splices, str)
     else:

@@ -81,6 +81,7 @@ def verified_rewrite(subject: Subject, rewrite: Rewrite, speedup: float) -> Kept
         original=kernel_text(subject),
         diagnosis=rewrite.diagnosis,
         beliefs=rewrite.beliefs,
+        launch=rewrite.launch,
         kernel=rewrite.kernel,
         speedup=speedup,
     )

@@ -28,6 +28,7 @@ from hipscope.formulas.propose.llm.program import (
     Request,
     Rewrite,
     adapter,
+    plain_launch,
     read_rewrite,
     rewrite_program,
 )
@@ -119,15 +120,16 @@ def _compiled(
     """The instructions and demonstrations that the optimizer chose, by step."""
     dspy = load_dspy()
     by_name = {task.name: task for task in tasks}
-    rulings: dict[tuple[str, str], Ruling] = {}
+    rulings: dict[tuple[str, Rewrite], Ruling] = {}
 
     def ruled(name: str, prediction: Any) -> Ruling:
         if run.cancel is not None and run.cancel.is_set():
             raise _Stop
         rewrite = read_rewrite(prediction)
-        if (name, rewrite.kernel) not in rulings:
-            rulings[name, rewrite.kernel] = by_name[name].judge(rewrite)
-        return rulings[name, rewrite.kernel]
+        tried = (name, Rewrite(rewrite.kernel, launch=rewrite.launch))
+        if tried not in rulings:
+            rulings[tried] = by_name[name].judge(rewrite)
+        return rulings[tried]
 
     examples = [dspy.Example(request=t.request, name=t.name).with_inputs("request") for t in tasks]
     student = _trainee_class()(rewrite_program(settings.steps), run)
@@ -181,6 +183,7 @@ def _chosen(
                 report=shown.get(demo["report"], demo["report"]),
                 diagnosis=demo.get("diagnosis") or "",
                 beliefs=getattr(demo.get("beliefs"), "root", ()),
+                launch=plain_launch(demo.get("launch") or ""),
                 kernel=demo.get("kernel") or "",
             )
             for demo in predictor.demos

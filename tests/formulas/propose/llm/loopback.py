@@ -266,10 +266,11 @@ def pieces(model: str, reply: Reply, *, counted: bool = True) -> list[str]:
     return [*map(json.dumps, events), "[DONE]"]
 
 
-def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = ()) -> str:
+def said(kernel: str, beliefs: Sequence[Mapping[str, Any]] = (), launch: str = "") -> str:
     """An answer in the form that is asked for."""
     return (
         f"[[ ## diagnosis ## ]]\nIt waits.\n\n[[ ## beliefs ## ]]\n{json.dumps(list(beliefs))}\n\n"
+        f"[[ ## launch ## ]]\n{launch}\n\n"
         f"[[ ## kernel ## ]]\n```cpp\n{kernel}\n```\n\n[[ ## completed ## ]]"
     )
 

@@ -24,6 +24,7 @@ from hipscope.formulas.propose.llm.attempts import (
 from hipscope.formulas.propose.llm.beliefs import BeliefTrace
 from hipscope.formulas.propose.llm.client import ModelClient, ModelError
 from hipscope.formulas.propose.llm.model_settings import Budget, ModelKey, ModelSettings, Price
+from hipscope.formulas.propose.llm.prompt import Subject
 
 BELIEF = {
     "finding": "F1", "edit": "pad the tile", "mechanism": "columns fall into different banks",
@@ -200,9 +201,13 @@ def test_answers_that_cannot_be_used_cost_an_attempt_and_are_explained(
     assert outcome.best is not None
 
 
+def spliced(subject: Subject, answer: str) -> bytes:
+    return splice(subject.source, subject.syntax, answer)
+
+
 def test_comments_and_includes_around_the_kernel_are_dropped(given: ModuleType) -> None:
     answer = f"#include <hip/hip_runtime.h>\n// Padded.\n{given.FASTER}\n/* done */\n"
-    assert splice(given.subject(), answer) == splice(given.subject(), given.FASTER)
+    assert spliced(given.subject(), answer) == spliced(given.subject(), given.FASTER)
 
 
 def test_helpers_come_before_the_kernel_and_functions_of_the_file_in_their_places(given: ModuleType) -> None:
@@ -211,26 +216,26 @@ def test_helpers_come_before_the_kernel_and_functions_of_the_file_in_their_place
     twice = "__device__ float twice(float v) { return v + v; }"
     known = "#define SCALE(x) ((x) * kFactor)\nconstexpr int  kTile = 32;\nstruct Point {\n  float x;\n};"
     answer = f"{known}\n{constant}\n{twice}\n{helper}\n{given.FASTER}\n"
-    expected = splice(given.subject(), given.FASTER).decode()
+    expected = spliced(given.subject(), given.FASTER).decode()
     expected = expected.replace(twice.replace("v + v", "SCALE(v)"), twice)
     expected = expected.replace("__global__ void turn", f"{constant}\n\n{helper}\n\n__global__ void turn")
-    assert splice(given.subject(), answer).decode() == expected
+    assert spliced(given.subject(), answer).decode() == expected
 
 
 def test_a_function_may_change_alone(given: ModuleType) -> None:
     span = given.subject().syntax.span
     kernel = given.PROGRAM.encode()[span.start : span.end].decode()
-    text = splice(given.subject(), f"__device__ float twice(float v) {{ return v + v; }}\n{kernel}").decode()
+    text = spliced(given.subject(), f"__device__ float twice(float v) {{ return v + v; }}\n{kernel}").decode()
     assert text == given.PROGRAM.replace("return SCALE(v)", "return v + v")
 
 
 def test_the_file_keeps_its_line_ends(given: ModuleType) -> None:
     program = given.PROGRAM.replace("\n", "\r\n")
-    text = splice(given.subject(program), given.FASTER)
+    text = spliced(given.subject(program), given.FASTER)
     assert text.count(b"\n") == text.count(b"\r\n")
-    assert text.replace(b"\r\n", b"\n") == splice(given.subject(), given.FASTER)
+    assert text.replace(b"\r\n", b"\n") == spliced(given.subject(), given.FASTER)
     with pytest.raises(UnusableAnswer):
-        splice(given.subject(program), "void turn() {}")
+        spliced(given.subject(program), "void turn() {}")
 
 
 def test_the_target_ends_it(
