@@ -32,6 +32,7 @@ _DEEPEST = 4
 _MOST_FILES = 2000
 _VARIABLE = re.compile(r"\$(?:\{(?P<name>\w+)(?:\[[@*]\])?(?::?-(?P<default>[^{}]*))?\}|(?P<plain>\w+))")
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=(.*)$")
+_EXTERN = re.compile(r'\bextern\b\s*(?:"C"\s*)?[\w:*&<>,\s]*?\b(\w+)\s*\([^;{}]*\)\s*;')
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
@@ -146,10 +147,21 @@ class _Files:
                 named = [p for p in self.files if p.stem == header.stem and self._may_be_linked(p)]
                 sources += [p for p in named if p not in sources]
                 waiting += named
+            if not waiting and not hip:
+                waiting = [p for p in self._defining(seen) if p not in sources]
+                sources += waiting
         sources = [p for p in sources if not self._is_included(p, seen)]
         relative = tuple(os.path.relpath(p, self.directory) for p in sources)
         searched_from = tuple(os.path.relpath(p, self.directory) for p in searched)
         return SourcesAlone(relative, searched_from), hip and not cuda
+
+    def _defining(self, seen: Iterable[Path]) -> list[Path]:
+        """The sources that define a function which one of these files declares `extern`."""
+        names = {name for path in seen for name in _EXTERN.findall(self.texts.text(path) or "")}
+        if not names:
+            return []
+        defined = re.compile(rf"\b(?:{'|'.join(sorted(names))})\s*\([^;{{}}]*\)\s*\{{")
+        return [p for p in self.files if self._may_be_linked(p) and defined.search(self.texts.text(p) or "")]
 
     def _may_be_linked(self, path: Path) -> bool:
         return path.suffix in PROGRAM_SUFFIXES and path not in self.programs
@@ -182,7 +194,7 @@ def scripts(directory: Path) -> list[Script]:
         shell = "bash" if re.match(r"#!.*\bbash\b", text) or path.suffix == ".bash" else "sh"
         if path.suffix == "" and not text.startswith("#!"):
             continue
-        lines = _filled_in(text).splitlines()
+        lines = filled_in(text).splitlines()
         commands = [c for line in lines for c in commands_of(line, directory)]
         calls = [c for c in commands if c.compiler]
         programs = [c.product for c in calls if c.for_gpus and c.product is not None]
@@ -192,7 +204,7 @@ def scripts(directory: Path) -> list[Script]:
     return found
 
 
-def _filled_in(text: str) -> str:
+def filled_in(text: str) -> str:
     """The text of a script, its lines joined, and in place of variables what it sets them to."""
     text = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE).replace("\\\n", " ")
     text = re.sub(r"=\(([^()]*)\)", lambda m: f'="{" ".join(shlex.split(m[1]))}"', text)

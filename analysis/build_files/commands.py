@@ -9,7 +9,7 @@ import functools
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,8 @@ _LAUNCHERS = re.compile(
     r"^(?:.*/)?(?:mpirun|mpiexec|srun|jsrun|aprun|time|timeout|nohup|env|nice|taskset|numactl)$"
 )
 _ASSIGNED = re.compile(r"^\w+=")
+# Where what it prints goes: `2>&1`, `> log.txt`, `&>> log.txt`; not in quotes, and no `->` or `<size>`.
+_OUTPUT = re.compile(r"""(?<=\s)(?:\d|&)?>>?[ \t]*(?:&\d|[^\s"'<>|&;()]+)(?=\s|$)""")
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;]*?)\s*;\s*do\b(.*?)(?:;\s*)?\bdone\b")
 _KEYWORDS = ("do", "then", "else", "!", "{")
 
@@ -78,13 +80,18 @@ class Command:
     @property
     def started(self) -> Command | None:
         """The program that this starts, without what launches it, such as `mpirun -np 2`."""
+        return self.launched(_is_local_path)
+
+    def launched(self, is_program: Callable[[str], bool]) -> Command | None:
+        """The program that this starts, without what launches it: behind a launcher, what `is_program` says of."""
         if self.compiler:
             return None
         words = self.words
-        if _LAUNCHERS.match(words[0]):
-            start = next((n for n, word in enumerate(words) if n and _is_local_path(word)), len(words))
+        behind = _LAUNCHERS.match(words[0]) is not None
+        if behind:
+            start = next((n for n, word in enumerate(words) if n and is_program(word)), len(words))
             words = words[start:]
-        return replace(self, words=words) if words and "/" in words[0] else None
+        return replace(self, words=words) if words and (behind or "/" in words[0]) else None
 
     @property
     def program(self) -> Path | None:
@@ -126,8 +133,9 @@ class Command:
         return tuple(path for path in named if path != self.output)
 
     def spelled(self) -> str:
-        """The command for a shell, its variables in front."""
-        return " ".join([*map(_assignment, self.variables), shlex.join(self.words)])
+        """The command for a shell, its variables in front, with what it reads as input."""
+        words = (word if word == "<" else shlex.quote(word) for word in self.words)
+        return " ".join([*map(_assignment, self.variables), *words])
 
     def _path(self, name: str) -> Path:
         return Path(os.path.normpath(self.directory / name))
@@ -171,7 +179,7 @@ def commands_of(line: str, at: Path) -> Iterator[Command]:
         said = part.strip().lstrip("@-+")
         above += [at] * said[: len(said) - len(said.lstrip("( "))].count("(")
         try:
-            words = shlex.split(said.strip("( "))
+            words = shlex.split(_OUTPUT.sub(" ", said.strip("( ")))
         except ValueError:
             continue
         closed = bool(words) and words[-1].endswith(")") and "(" not in words[-1]

@@ -27,7 +27,7 @@ from hipscope.analysis.build_files.commands import (
 from hipscope.analysis.build_files.outside import top_of
 from hipscope.analysis.build_files.readme import said_variables
 from hipscope.analysis.build_files.rocm_folder import absent_roots, write_queries
-from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES
+from hipscope.analysis.build_files.source_files import HEADER_SUFFIXES, PROGRAM_SUFFIXES, uses_hip
 from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
@@ -42,6 +42,7 @@ _DEEPEST = 4  # of makes that call make
 # What the wrappers of Open MPI and MPICH call: make hands its variables on in the environment.
 _CALLED_FOR_MPI = {"OMPI_CXX": "hipcc", "MPICH_CXX": "hipcc"}
 _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
+_CALLED_HIP = re.compile(r"[._-](?:hip|rocm)(?:cc)?$|^(?:hip|rocm)\.", re.IGNORECASE)
 _FOR_SEVERAL = re.compile(
     r"mpi|multi|dist|test", re.IGNORECASE
 )  # processes or GPUs: its plain form comes first
@@ -120,7 +121,7 @@ class Made:
 
 
 def makefiles(directory: Path) -> list[str]:
-    """The Makefile that make takes, then those that are called after AMD's GPUs."""
+    """The Makefile that make takes, then those called after AMD's GPUs: `Makefile.hip` before `Makefile.hip.isa`."""
     default = [next((name for name in MAKEFILES if (directory / name).is_file()), "")]
     others = [
         path.name
@@ -128,6 +129,7 @@ def makefiles(directory: Path) -> list[str]:
         if re.match(r"(?:GNU)?makefile[._-]", path.name, re.IGNORECASE) or path.suffix in (".mk", ".make")
         if path.is_file() and _FOR_AMD.search(path.name)
     ]
+    others.sort(key=lambda name: (_CALLED_HIP.search(name) is None, len(name)))
     return [*filter(None, default), *others]
 
 
@@ -233,7 +235,7 @@ class _Makefile:
         started: Sequence[Command],
     ) -> list[MadeProgram]:
         """The programs that these commands link: those that are started first, then the last one that is linked."""
-        links = {product: c for c in commands if (product := c.product) is not None}
+        links = {product: c for c in commands if (product := c.product) is not None and not product.is_dir()}
         found = []
         for path, link in links.items():
             start = next((c.started for c in started if c.program == path), None)
@@ -257,7 +259,7 @@ class _Makefile:
             )
         first = [one for one in found if one.started is not None]
         others = [one for one in reversed(found) if one.started is None]
-        return [*first, *sorted(others, key=lambda one: _FOR_SEVERAL.search(one.path.name) is not None)]
+        return [*first, *sorted(others, key=_is_secondary)]
 
     def _goal(
         self, variables: Mapping[str, str], goal: str | None, link: Command, commands: Sequence[Command]
@@ -453,6 +455,13 @@ def _uses_mpi(directory: Path) -> bool:
     texts = SourceTexts()
     files = (p for p in directory.iterdir() if p.suffix in (*PROGRAM_SUFFIXES, *HEADER_SUFFIXES, ".c"))
     return any("mpi.h" in (texts.text(path) or "") for path in files)
+
+
+def _is_secondary(program: MadeProgram) -> tuple[bool, bool]:
+    """Sorts what has no GPU code in its own sources last, such as a generator of data, and what is for several GPUs."""
+    texts = SourceTexts()
+    for_hosts = not any(uses_hip(texts.text(path) or "") for path in program.sources)
+    return for_hosts, _FOR_SEVERAL.search(program.path.name) is not None
 
 
 def _is_absent(compiler: str) -> bool:

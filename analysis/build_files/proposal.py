@@ -37,6 +37,7 @@ _ROCM = "/opt/rocm"
 _DEEPEST = 3  # of the folders below a directory that says nothing itself
 _MOST_FOLDERS = 4
 _MOST_PROGRAMS = 16
+_COUNTS = re.compile(r"-(?:D|I|L|l|std=|include|isystem)")  # options without which a source may not build
 
 
 @dataclass(frozen=True)
@@ -82,18 +83,20 @@ def propose_builds(
     source: Path | None = None,
     *,
     below: bool = True,
+    by_make: bool = True,
     cancel: threading.Event | None = None,
 ) -> ProposedBuilds:
     """What the build files of a directory say, and its sources where these say nothing.
 
     `calls` is the compiler that CMake is to find. With `source`, only of programs that are compiled from it.
-    `below`: where a directory says nothing, its folders are asked. Raises `Cancelled` once `cancel` is set.
+    `below`: where a directory says nothing, its folders are asked. Without `by_make` its Makefiles are not: a project
+    that CMake builds may keep an old one. Raises `Cancelled` once `cancel` is set.
     """
     directory = directory.absolute()
     found: list[BuildProposal] = []
     refused: list[str] = []
     flags: tuple[str, ...] = ()
-    names = makefiles(directory)
+    names = makefiles(directory) if by_make else []
     ready = sure = False
     if names and shutil.which("make") is None:
         refused.append(f"{names[0]} needs make, which is not installed")
@@ -293,7 +296,20 @@ def build_files(directory: Path) -> list[Path]:
     names = [*makefiles(directory), CMAKE_FILE]
     beside = [path for place in (directory, directory.parent) for path in _included(place)]
     own = [directory / name for name in names if (directory / name).is_file()]
-    return [*own, *other_files(directory), *beside]
+    return [*own, *other_files(directory), *beside] or _scripts_and_readmes(directory)
+
+
+def _scripts_and_readmes(directory: Path) -> list[Path]:
+    """The scripts and READMEs whose calls of hipcc make more than a source alone would give."""
+    named = {directory / one.name: one.commands for one in scripts(directory)}
+    named |= {directory / one.readme: one.commands for one in said_builds(directory)}
+    return [path for path, commands in named.items() if _say_more(commands)]
+
+
+def _say_more(commands: Sequence[Command]) -> bool:
+    """Whether these compile several files, or one with options that count for its code."""
+    read = {path for command in commands for path in command.inputs}
+    return len(read) > 1 or any(_COUNTS.match(word) for command in commands for word in command.words)
 
 
 def left_outside(directory: Path, calls: CompilerCalls) -> str | None:

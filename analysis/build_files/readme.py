@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hipscope.analysis.build_files.alone import filled_in
 from hipscope.analysis.build_files.commands import Command, commands_of
 from hipscope.analysis.build_files.outside import top_of
 from hipscope.analysis.build_files.source_files import PROGRAM_SUFFIXES
@@ -63,15 +64,19 @@ def said_builds(directory: Path) -> list[SaidBuild]:
 
 
 def said_arguments(directory: Path, program: str, printed: str = "") -> list[tuple[str, ...]]:
-    """Arguments that examples start a program with: in what it printed itself, then in the READMEs here and above."""
+    """Arguments that examples start a program with: in what it printed, then in READMEs and scripts here and above.
+
+    A script may start it by a launcher and its name alone: `srun -n 1 main 64`.
+    """
     lines = [line.partition("xample")[2].lstrip("s: ") or line for line in printed.splitlines()]
     top = top_of(directory)
     for place in (p for p in (directory, *directory.parents) if p.is_relative_to(top)):
         lines += [line for readme in _readmes(place) for block in _blocks(_text(readme)) for line in block]
+        lines += [line for script in _scripts(place) for line in filled_in(_text(script)).splitlines()]
     found: dict[tuple[str, ...], None] = {}
     for line in lines:
         for command in commands_of(_PROMPT.sub("", line.strip()), directory):
-            started = command.started
+            started = command.launched(lambda word: _plain(word) == _plain(program))
             if started is not None and _is_whole(started) and _plain(started.words[0]) == _plain(program):
                 found.setdefault(started.words[1:])
     return [arguments for arguments in found if arguments]
@@ -112,9 +117,8 @@ def _unique(sets: Iterable[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _calls(directory: Path, tool: str) -> Iterator[tuple[str, ...]]:
-    scripts = [p for p in sorted(directory.iterdir()) if p.suffix in (".sh", ".bash") and p.is_file()]
     blocks = [block for readme in _readmes(directory) for block in _blocks(_text(readme))]
-    for block in [*blocks, *(_joined(_text(script)) for script in scripts)]:
+    for block in [*blocks, *(_joined(_text(script)) for script in _scripts(directory))]:
         for command in (c for line in block for c in commands_of(line, directory)):
             if command.words[0].rpartition("/")[2] == tool:
                 yield command.words
@@ -145,6 +149,10 @@ def _readmes(directory: Path) -> list[Path]:
         if re.match(r"(?:readme|usage|install|build)\b", p.name, re.IGNORECASE)
     )
     return [p for p in named if p.suffix.lower() in ("", ".md", ".txt", ".rst") and p.is_file()]
+
+
+def _scripts(directory: Path) -> list[Path]:
+    return [p for p in sorted(directory.iterdir()) if p.suffix in (".sh", ".bash") and p.is_file()]
 
 
 def _text(path: Path) -> str:

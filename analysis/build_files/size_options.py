@@ -1,7 +1,7 @@
-"""What a program's sources say of the arguments that set how much it computes.
+"""What a program's sources say of the arguments that set how much it computes, and whether on the GPU.
 
-Takes the texts of sources, gives options with their defaults, and arguments for a smaller problem where a default is
-known. It reads usage texts and conversions of `argv`; a value that is computed is not seen.
+Takes the texts of sources, gives options with their defaults, arguments for a smaller problem where a default is
+known, and switches. It reads usage texts and conversions of `argv`; a value that is computed is not seen.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _CONVERTED = re.compile(
 _NO_SIZE = re.compile(r"bl(?:oc)?k|thread|tile|warp|wave|group|dev|gpu|seed|rank|tb", re.IGNORECASE)
 _TIMES = re.compile(r"\b(?:iter\w*|repeat\w*|repetitions?|times|steps?|loops?)\b", re.IGNORECASE)
 _NO_AMOUNT = re.compile(r"file|path|name|dir|block|thread|device|gpu|mode|type", re.IGNORECASE)
+_SWITCH = re.compile(r"^--?(?:(?:use|run|with|enable)[-_]?)?(?:hip|rocm|gpu|amd)$", re.IGNORECASE)
 _FEW, _SMALL_SIZE = "2", "256"  # times that something is done; a side, or a number of elements
 _SMALLER = 8
 _LEAST = 32  # a smaller number than that is a choice or a count of few things
@@ -80,6 +81,12 @@ def guessed_arguments(printed: str) -> tuple[str, ...]:
         ):
             return tuple(_FEW if _TIMES.search(name) else _SMALL_SIZE for name in wanted)
     return ()
+
+
+def gpu_switches(texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """The switches that sources compare their arguments with and that are called after AMD's GPUs: `--hip`, `-gpu`."""
+    literals = (literal for text in texts for literal in _LITERAL.findall(text))
+    return tuple((one,) for one in sorted({one for one in literals if _SWITCH.match(one)}, key=len))
 
 
 def _read_usage(literal: str, said: dict[str, str], less: dict[str, str]) -> None:

@@ -18,7 +18,8 @@ _LITERAL = re.compile(rb'"((?:[^"\\\n]|\\.)*)"')
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A path with a name that ends in an extension with a letter: `../data/matrix.txt`, not `1.5` and no sentence.
-_PATH = re.compile(r"(?:[\w.~+-]*/)*[\w+-][\w.+-]*\.(?=\w*[A-Za-z])\w{1,6}")
+# `sound(1).wav` is how browsers call what they fetch once more.
+_PATH = re.compile(r"(?:[\w.~+-]*/)*[\w+-][\w.+-]*(?:\(\d+\))?\.(?=\w*[A-Za-z])\w{1,6}")
 # With a folder, or its beginning, a name needs no extension: `data/kdd_cup` of a command line, `../kdd_cup` anywhere.
 _GIVEN = re.compile(_PATH.pattern + r"|/?(?:[\w.~+-]+/)+(?=[\w.+-]*[A-Za-z])[\w.+-]+")
 _SAID = re.compile(_PATH.pattern + r"|(?:\.{1,2}|~)/(?:[\w.+-]+/)*[\w.+-]+")
@@ -33,7 +34,7 @@ _ADDRESS = re.compile(
     r"|(?<![\w./-])(?:[\w-]+\.)+(?:com|edu|gov|io|net|org)\b(?![./]\w)"
 )
 _NAMED = "it names what is not there: "
-_WORD = re.compile(r"[^\s'\"`<>()\[\],;:=]+(?<![.!?])")
+_WORD = re.compile(r"(?:[^\s'\"`<>()\[\],;:=]|(?<=\w)\(\d+\)(?=\.\w))+(?<![.!?])")
 _NO_COMMAND = re.compile(
     r"^(?:/bin/)?(?:ba)?sh: (?:line )?(?:\d+: )?([\w.+/-]+): (?:command )?not found", re.MULTILINE
 )

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from hipscope.analysis.build_files.absent_libraries import what_to_install
 from hipscope.analysis.build_files.proposal import BuildProposal
 from hipscope.analysis.build_files.readme import said_arguments
-from hipscope.analysis.build_files.size_options import guessed_arguments, size_options
+from hipscope.analysis.build_files.size_options import gpu_switches, guessed_arguments, size_options
 from hipscope.analysis.config import Config
 from hipscope.analysis.devices import find_device
 from hipscope.analysis.errors import BuildFailed, Cancelled, UsageError
@@ -51,8 +51,8 @@ _UNORDERED = re.compile(r"No such file|No rule to make|cannot find|unable to ope
 class Tried:
     """What came of a proposal. `built`: it builds. `launched`: its program began a kernel. Else `reason` says why not.
 
-    `asks`: the program speaks of arguments that it wants; `examples` are some that it or a README starts it with.
-    `idle`: it ended as it should and launched nothing.
+    `asks`: the program speaks of arguments that it wants; `examples` are some that it or a README starts it with, or
+    switches for GPUs that its sources know. `idle`: it ended as it should and launched nothing. `lacks`: files.
     """
 
     proposal: BuildProposal
@@ -63,6 +63,7 @@ class Tried:
     long: LongRun | None = None
     examples: tuple[tuple[str, ...], ...] = ()
     idle: bool = False
+    lacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,6 @@ def try_builds(
     Raises `Cancelled` when the run is.
     """
     tried: list[Tried] = []
-    failed: set[str] = set()
     for proposal in proposals:
         if any(
             proposal.build is not None and proposal.build == one.proposal.build
@@ -119,22 +119,17 @@ def try_builds(
         run.check()
         run.say(f"trying {proposal.build or proposal.origin}")
         parallel = _in_parallel(proposal)
-        tried.append(_try(directory, parallel, config, toolchain, run, seconds, arguments))
+        tried.append(_with_examples(directory, parallel, config, toolchain, run, seconds, arguments))
         if parallel != proposal and not tried[-1].built and _UNORDERED.search(tried[-1].reason):
-            tried[-1] = _try(directory, proposal, config, toolchain, run, seconds, arguments)
+            tried[-1] = _with_examples(directory, proposal, config, toolchain, run, seconds, arguments)
         if tried[-1].launched:
             break
-        if not tried[-1].built and proposal.build is not None:
-            failed.add(proposal.build)
-        for given in tried[-1].examples[:_MOST_EXAMPLES] if tried[-1].asks and not arguments else ():
-            again = _try(directory, parallel, config, toolchain, run, seconds, given)
-            if again.launched:
-                said = f"its arguments are an example's, or guessed from its usage: {shlex.join(given)}"
-                return [*tried[:-1], replace(again, reason="; ".join(filter(None, [again.reason, said])))]
         if tried[-1].built and (other := _from_its_own_folder(proposal)) is not None:
-            again = _try(directory, other, config, toolchain, run, seconds, arguments)
+            again = _with_examples(directory, other, config, toolchain, run, seconds, arguments)
             if again.launched:
                 return [*tried, again]
+            if again.built and tried[-1].lacks and not again.lacks:
+                tried[-1] = again
     return tried
 
 
@@ -150,6 +145,28 @@ def project_of(
         "source_dirs": [".", *proposal.source_dirs] if proposal.source_dirs else ["."],
     }
     return command_project(directory, config.model_copy(update=changes), None, arguments)
+
+
+def _with_examples(
+    directory: Path,
+    proposal: BuildProposal,
+    config: Config,
+    toolchain: Toolchain,
+    run: Run,
+    seconds: float,
+    arguments: Sequence[str],
+) -> Tried:
+    """Try it, and where it launches nothing and no arguments are given, with those of examples or its sources."""
+    first = _try(directory, proposal, config, toolchain, run, seconds, arguments)
+    for given in () if arguments or first.launched else first.examples[:_MOST_EXAMPLES]:
+        again = _try(directory, proposal, config, toolchain, run, seconds, given)
+        if again.launched:
+            where = (
+                "an example's, or guessed from its usage" if first.asks else "what its sources call the GPU's"
+            )
+            said = f"its arguments are {where}: {shlex.join(given)}"
+            return replace(again, reason="; ".join(filter(None, [again.reason, said])))
+    return first
 
 
 def _try(
@@ -188,8 +205,11 @@ def _try(
         False,
         _why_not(completed, lacks, seconds),
         asks,
-        examples=_examples(directory, name, completed.text),
+        examples=_examples(directory, name, completed.text)
+        if asks
+        else gpu_switches(_texts(built.narrowed(project), run)),
         idle=completed.ok and not (asks or lacks),
+        lacks=lacks is not None,
     )
 
 

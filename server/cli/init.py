@@ -90,6 +90,7 @@ def _chosen(
     directory: Path, program: str | None, arguments: Sequence[str], untried: bool, seconds: float
 ) -> tuple[BuildProposal, list[str]]:
     """The proposal to write, and what to say about it. Raises UsageError where there is none, BuildFailed."""
+    from hipscope.analysis.build_files.cmake import CMAKE_FILE
     from hipscope.analysis.build_files.proposal import propose_builds
     from hipscope.analysis.config import Config
     from hipscope.analysis.errors import BuildFailed
@@ -106,9 +107,17 @@ def _chosen(
         found = _named(directory, proposals, program)
         if untried:
             return _with_arguments(found[0], arguments), [*proposals.refused, *found[0].notes]
-        tried = try_builds(
-            directory, found[:_MOST_TRIED], config, toolchain, run, seconds=seconds, arguments=arguments
-        )
+
+        def those_tried(found: Sequence[BuildProposal]) -> list[Tried]:
+            return try_builds(
+                directory, found[:_MOST_TRIED], config, toolchain, run, seconds=seconds, arguments=arguments
+            )
+
+        tried = those_tried(found)
+        asked = not (directory / CMAKE_FILE).is_file() or any(one.origin == CMAKE_FILE for one in found)
+        if program is None and not asked and not any(one.built for one in tried):
+            by_cmake = propose_builds(directory, toolchain.calls, below=False, by_make=False, cancel=cancel)
+            tried += those_tried([one for one in by_cmake.found if one.origin == CMAKE_FILE])
     notes = list(proposals.refused)
     last = tried[-1]
     if last.launched:

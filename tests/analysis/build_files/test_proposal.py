@@ -623,6 +623,44 @@ def test_tests_and_other_models_that_cmake_stops_for_are_left_out(
     assert all(f"-D{one}" in build for one in ("WAVES_HIP=ON", "WAVES_OPENCL=OFF", "WAVES_TESTS=OFF")), build
 
 
+def test_where_a_started_program_writes_to_is_no_argument_and_what_it_reads_is_kept(tmp_path: Path) -> None:
+    run = '"./app" 2 "a > b" 3 < in.txt 2>&1 > out/log.txt 2>/dev/null | tee log'
+    make(tmp_path, f"app: main.cpp\n\thipcc -o $@ $<\nrun: app\n\t{run}\n")
+    assert propose_builds(tmp_path, None).found[0].run == "./app 2 'a > b' 3 < in.txt"
+
+
+def test_a_program_called_like_a_folder_that_is_there_is_not_taken(tmp_path: Path) -> None:
+    text = "all:\n\thipcc main.cpp -o first\n\thipcc main.cpp -o second\nrun:\n\t./first 2\n"
+    make(tmp_path, text)
+    assert propose_builds(tmp_path, None).found[0].run == "./first 2"
+    (tmp_path / "first").mkdir()
+    assert lines(tmp_path)[1] == 'run = "./second"'
+
+
+def test_of_the_makefiles_for_amd_the_plain_one_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "main.cpp").write_text(MAIN)
+    for name in ("Makefile.amdclang", "Makefile.hip.isa", "Makefile.hip"):
+        (tmp_path / name).write_text("app: main.cpp\n\thipcc -o $@ $<\n")
+    assert propose_builds(tmp_path, None).found[0].build == "make -f Makefile.hip"
+
+
+def test_a_generator_of_data_comes_after_the_program_with_gpu_code(tmp_path: Path) -> None:
+    text = "all: sort points\nsort: main.cpp gpu.cpp\n\thipcc -o $@ $^\npoints: points.cpp\n\thipcc -o $@ $<\n"
+    make(tmp_path, text, main="int main() {}\n", gpu=MAIN.replace("main", "run"), points="int main() {}\n")
+    assert lines(tmp_path) == ('build = "make sort"', 'run = "./sort"')
+
+
+def test_a_source_of_another_folder_belongs_to_the_program_that_declares_its_function(tmp_path: Path) -> None:
+    for name, text in {
+        "src/main.cc": 'extern "C" void scale(const float* a, int n);\nint main() { scale(nullptr, 1); }\n',
+        "kernels/scale.hip": '#include <hip/hip_runtime.h>\nextern "C" void scale(const float* a, int n) {\n}\n',
+        "kernels/other.hip": "#include <hip/hip_runtime.h>\nvoid other() { scale(nullptr, 2); }\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert propose_builds(tmp_path, None).found[0].build == "hipcc -O3 kernels/scale.hip src/main.cc -o main"
+
+
 @pytest.mark.parametrize("name", ["run.sh", "build", "compile_hip.bash"])
 def test_of_a_script_that_starts_the_program_only_the_build_is_taken(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(

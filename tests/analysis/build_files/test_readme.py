@@ -73,6 +73,31 @@ def test_a_program_that_asks_for_arguments_gets_those_of_its_readme(
     )
 
 
+def test_a_launcher_in_a_script_names_the_program_without_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "run_hip.sh").write_text("N=64\nsrun -n 1 waves $N data/waves1 > log\nmpirun other 2\n")
+    assert said_arguments(tmp_path, "waves") == [("64", "data/waves1")]
+
+
+SWITCHED = (
+    PLAIN_HIP + 'extern "C" int printf(const char*, ...);\nextern "C" int strcmp(const char*, const char*);\n'
+    'extern "C" void* fopen(const char*, const char*);\n__global__ void k() {}\nint main(int argc, char** argv) {\n'
+    '  if (!fopen("lib.so", "r")) { printf("./lib.so: not there\\n"); return 1; }\n'
+    '  if (argc > 1 && !strcmp(argv[1], "--hip")) k<<<1, 1>>>();\n  return 0;\n}\n'
+)
+
+
+def test_a_program_that_launches_nothing_is_tried_where_it_lies_and_with_its_switch_for_gpus(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "main.hip").write_text(SWITCHED)
+    build = "mkdir -p build && touch build/lib.so && hipcc -nogpuinc main.hip -o build/waves"
+    proposal = BuildProposal("CMakeLists.txt", build, "build/waves", "waves")
+    (*_, last) = try_builds(tmp_path, [proposal], Config(), toolchain, Run(), seconds=20.0)
+    assert last.launched
+    assert last.proposal.run == "cd build && ./waves --hip"
+    assert last.reason == "its arguments are what its sources call the GPU's: --hip"
+
+
 def test_variables_that_a_readme_gives_make_are_those_for_amd(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("```\nmake GPU=cuda\nmake GPU=hip ROCM_PATH=/opt/rocm -j4\n```\n")
     assert said_variables(tmp_path) == [{"GPU": "hip"}]

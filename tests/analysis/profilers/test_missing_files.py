@@ -48,6 +48,14 @@ def test_what_the_program_printed_is_nearer_than_what_its_sources_name(tmp_path:
     assert what_is_missing(["./main"], tmp_path, [text], "done.") == sources
 
 
+def test_the_number_of_a_copy_belongs_to_the_name(tmp_path: Path) -> None:
+    (tmp_path / "a(1).wav").touch()
+    assert missing_files(
+        ["./main"], tmp_path, "cannot open ../not(1).wav (2).\nread(1).\nfound a(1).wav"
+    ) == ("../not(1).wav",)
+    assert files_of_sources(tmp_path, [b'open("in/b(2).wav")']) == ("in/b(2).wav",)
+
+
 def test_the_words_of_a_shell_command_are_looked_at_where_it_runs(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
     for name in ("build/there.bin", "build/main", "main"):

@@ -48,6 +48,20 @@ def test_what_does_not_build_is_not_written_and_the_reason_is_the_tools(cli: Cli
     assert cli("init", "--untried").code == 0
 
 
+def test_cmake_is_asked_where_the_makefile_beside_it_does_not_build_any_more(cli: Cli) -> None:
+    cli.write(MAKEFILE.replace("hipcc", "hipcc -std=c++17"), "Makefile")
+    cli.write(
+        "cmake_minimum_required(VERSION 3.16)\nproject(waves CXX)\nfind_package(hip REQUIRED)\n"
+        "set(CMAKE_CXX_STANDARD 20)\nadd_executable(waves main.cpp)\ntarget_link_libraries(waves hip::device)\n",
+        "CMakeLists.txt",
+    )
+    cli.write("consteval int lanes() { return 1; }\n" + LAUNCHES.replace("<<<1", "<<<lanes()"), "main.cpp")
+    told = cli("init")
+    assert told.code == 0, told.stderr
+    assert tomllib.loads(told.stdout)["run"] == "build/waves"
+    assert "`make` fails" in told.stderr
+
+
 def test_a_build_that_goes_on_after_a_mistake_is_no_build(cli: Cli) -> None:
     cli.write("hipcc main.cpp -o app\nexit 0\n", "build.sh")
     cli.write('#include "absent.h"\n' + LAUNCHES, "main.cpp")

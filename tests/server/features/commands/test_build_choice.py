@@ -66,6 +66,20 @@ async def test_a_folder_without_build_files_is_asked_nothing(client: Editor) -> 
     assert client.questions == []
 
 
+@pytest.mark.parametrize(
+    ("call", "asked"), [("main.hip part.cpp", 1), ("main.hip -DN=2", 1), ("main.hip", 0)]
+)
+async def test_a_readme_that_says_more_than_the_source_is_asked_about(
+    client: Editor, call: str, asked: int
+) -> None:
+    for name in ("main.hip", "part.cpp"):
+        client.path.with_name(name).touch()
+    client.path.with_name("README.md").write_text(f"```\n$ hipcc {call} -o waves\n```\n")
+    client.open(MADE)
+    assert (await client.run(PROFILE))["status"] == "done"
+    assert client.questions == [QUESTION] * asked
+
+
 async def test_the_question_can_be_asked_for(client: Editor) -> None:
     in_a_project(client, MADE)
     client.answer = "Only this file"
