@@ -26,7 +26,7 @@ NO_PROGRAM = (".o", ".so", ".a", ".obj", ".d", ".i", ".s", ".co", ".hsaco", ".bc
 """Endings of what a compiler makes that is no program."""
 
 _LAUNCHERS = re.compile(
-    r"^(?:.*/)?(?:mpirun|mpiexec|srun|jsrun|aprun|time|timeout|nohup|env|nice|taskset|numactl)$"
+    r"^(?:.*/)?(?:mpirun|mpiexec|srun|jsrun|lrun|aprun|time|timeout|nohup|env|nice|taskset|numactl)$"
 )
 _ASSIGNED = re.compile(r"^\w+=")
 # Where what it prints goes: `2>&1`, `> log.txt`, `&>> log.txt`; not in quotes, and no `->` or `<size>`.

@@ -279,8 +279,12 @@ class _Makefile:
         name = os.path.relpath(path, self._directory)
         alike = [one for one in _goals(self.database) if len(one) > 1 and one in name and one != name]
         for called in (name, f"./{name}", *alike[:_MOST_ALIKE]):
-            products = {c.product for c in self._dry_run(variables, called).commands} - {None}
-            if path in products and (called in (name, f"./{name}") or len(products) == 1):
+            answer = self._dry_run(variables, called).commands
+            products = {c.product for c in answer} - {None}
+            by = {
+                c.words[0] for c in answer if c.product == path
+            }  # make's own rules may take another compiler
+            if link.words[0] in by and (called in (name, f"./{name}") or len(products) == 1):
                 return called
         return goal
 

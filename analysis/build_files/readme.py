@@ -71,7 +71,10 @@ def said_arguments(directory: Path, program: str, printed: str = "") -> list[tup
     lines = [line.partition("xample")[2].lstrip("s: ") or line for line in printed.splitlines()]
     top = top_of(directory)
     for place in (p for p in (directory, *directory.parents) if p.is_relative_to(top)):
-        lines += [line for readme in _readmes(place) for block in _blocks(_text(readme)) for line in block]
+        for readme in _readmes(place):
+            lines += [line for block in _blocks(_text(readme)) for line in block]
+            # A plain text may mark its commands by nothing.
+            lines += _joined(_text(readme)) if readme.suffix in ("", ".txt") else []
         lines += [line for script in _scripts(place) for line in filled_in(_text(script)).splitlines()]
     found: dict[tuple[str, ...], None] = {}
     for line in lines:

@@ -269,10 +269,11 @@ while [ "$count" -gt 0 ]; do
         -xhip) explicit=yes; hip=yes ;;
         -x) explicit=yes; [ "$1" = hip ] && hip=yes ;;
         *.hip|*.cu) compile=yes; hip=yes ;;
-        *.cpp|*.cc|*.cxx|*.c) compile=yes ;;
+        *.cpp|*.cc|*.cxx|*.C|*.c++|*.c) compile=yes ;;
     esac
     case $hip,$explicit,$argument in
-        yes,no,*.cpp|yes,no,*.cc|yes,no,*.cxx|yes,no,*.cu) set -- "$@" -x hip "$argument" -x none ;;
+        yes,no,*.cpp|yes,no,*.cc|yes,no,*.cxx|yes,no,*.C|yes,no,*.c++|yes,no,*.cu)
+            set -- "$@" -x hip "$argument" -x none ;;
         yes,no,*.c) set -- "$@" $c_language "$argument" $no_language ;;
         *) set -- "$@" "$argument" ;;
     esac

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePath
 
-PROGRAM_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
+PROGRAM_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", ".c++")
 HEADER_SUFFIXES = (".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc")
 
 _COMMENTS_AND_STRINGS = re.compile(

@@ -53,6 +53,7 @@ class Tried:
 
     `asks`: the program speaks of arguments that it wants; `examples` are some that it or a README starts it with, or
     switches for GPUs that its sources know. `idle`: it ended as it should and launched nothing. `lacks`: files.
+    `failed`: it ended badly after a launch.
     """
 
     proposal: BuildProposal
@@ -64,6 +65,7 @@ class Tried:
     examples: tuple[tuple[str, ...], ...] = ()
     idle: bool = False
     lacks: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,14 +158,13 @@ def _with_examples(
     seconds: float,
     arguments: Sequence[str],
 ) -> Tried:
-    """Try it, and where it launches nothing and no arguments are given, with those of examples or its sources."""
+    """Try it; without arguments and where it launches nothing or ends badly, with those of examples or its sources."""
     first = _try(directory, proposal, config, toolchain, run, seconds, arguments)
-    for given in () if arguments or first.launched else first.examples[:_MOST_EXAMPLES]:
+    by_example = first.asks or first.launched
+    where = "an example's, or guessed from its usage" if by_example else "what its sources call the GPU's"
+    for given in () if arguments else first.examples[:_MOST_EXAMPLES]:
         again = _try(directory, proposal, config, toolchain, run, seconds, given)
-        if again.launched:
-            where = (
-                "an example's, or guessed from its usage" if first.asks else "what its sources call the GPU's"
-            )
+        if again.launched and not again.failed:
             said = f"its arguments are {where}: {shlex.join(given)}"
             return replace(again, reason="; ".join(filter(None, [again.reason, said])))
     return first
@@ -191,12 +192,14 @@ def _try(
     ended = _first_launch(project, built, toolchain, run, seconds)
     if isinstance(ended, RawFault):
         return Tried(changed, True, True, _of_fault(ended))
-    if ended is None:
-        return Tried(changed, True, True)
+    name = PurePath(proposal.program).name
+    if isinstance(ended, Completed):  # after a launch
+        said = () if ended.ok or arguments_in(given or "") else _examples(directory, name, ended.text)
+        reason = "" if ended.ok else f"{_how(ended, seconds)}, after a launch"
+        return Tried(changed, True, True, reason, examples=said, failed=not ended.ok)
     if isinstance(ended, LongRun):
         sizes = size_options(_texts(built.narrowed(project), run), arguments or arguments_in(given or ""))
         return Tried(changed, True, True, long=replace(ended, options=sizes.said, smaller=sizes.smaller))
-    name = PurePath(proposal.program).name
     completed, lacks = ended
     asks = speaks_of_arguments(completed.text) is not None
     return Tried(
@@ -231,11 +234,11 @@ def _not_made(built: BuiltProgram, command: str | None) -> str | None:
 
 def _first_launch(
     project: Project, built: BuiltProgram, toolchain: Toolchain, run: Run, seconds: float
-) -> tuple[Completed, str | None] | LongRun | RawFault | None:
+) -> tuple[Completed, str | None] | LongRun | RawFault | Completed:
     """Run the program until its first launch, and a little longer to see whether it ends.
 
-    None when it does; else how far it came, the access that ended it, or how it ended before a launch, and which files
-    it lacks.
+    How it ended when it does; else how far it came, the access that ended it, or how it ended before a launch, and
+    which files it lacks.
     """
     started = time.monotonic()
     # A launch is cut short before the program is, and has to be written down in between.
@@ -276,7 +279,7 @@ def _first_launch(
         if faults := read_faults(raw):
             return faults[0]
         if launches.rest():
-            return None
+            return completed
         return completed, what_it_lacks(job, completed.text)
 
 
@@ -309,12 +312,9 @@ def _short(kernel: str) -> str:
 
 def _why_not(completed: Completed, lacks: str | None, seconds: float) -> str:
     """Why a program that builds is not taken: how it ended, what it lacks or asks for, else what it printed."""
-    if completed.timed_out:
-        how = f"it launched no kernel within {seconds:g} s"
-    elif completed.returncode < 0:
-        how = f"it was ended by {signal_name(-completed.returncode)}"
-    else:
-        how = f"it left with exit code {completed.returncode} and launched no kernel"
+    how = _how(completed, seconds)
+    if not completed.timed_out and completed.returncode >= 0:
+        how += " and launched no kernel"
     lines = [line.strip() for line in completed.text.splitlines() if line.strip()]
     asking = speaks_of_arguments(completed.text)
     printed = [f"it printed: {line[:_SHOWN]}" for line in ([asking] if asking else lines[-1:])]
@@ -324,6 +324,14 @@ def _why_not(completed: Completed, lacks: str | None, seconds: float) -> str:
         )
     said = [lacks] if lacks and not (asking and lacks.startswith("what it printed")) else []
     return "; ".join([how, *said, *printed])
+
+
+def _how(completed: Completed, seconds: float) -> str:
+    if completed.timed_out:
+        return f"it launched no kernel within {seconds:g} s"
+    if completed.returncode < 0:
+        return f"it was ended by {signal_name(-completed.returncode)}"
+    return f"it left with exit code {completed.returncode}"
 
 
 def _in_parallel(proposal: BuildProposal) -> BuildProposal:

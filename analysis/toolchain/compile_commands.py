@@ -23,7 +23,7 @@ DATABASE = "compile_commands.json"
 _BUILD_FOLDERS = ("build", "build/*", "build-*", "cmake-build-*", "out/build/*", "_build")
 INCLUDED = ".included"  # beside a recorded call: the files that its source included, one a line
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
-_SOURCE_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".o", ".a", ".so", ".obj")
+_SOURCE_SUFFIXES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", ".c++", ".c", ".o", ".a", ".so", ".obj")
 _OBJECTS = (".o", ".a", ".so", ".obj")
 _DROPPED = {
     "-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "--hip-link", "-shared", "-save-temps", "-fgpu-rdc",

@@ -33,7 +33,7 @@ _READERS: Mapping[str, Callable[[object, str], SavedReport]] = {
     "hipscope.check/1": report_reader.read_check,
     "hipscope.optimize/1": report_reader.read_optimization,
 }
-_PROGRAM = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
+_PROGRAM = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", ".c++"})
 _HEAD = 4096
 _ISA_KEPT = 64  # kernels of a capture whose machine code is asked for
 _LARGEST = 4 << 30

@@ -25,7 +25,7 @@ from hipscope.server.history.baseline import Baseline
 from hipscope.server.reports.schema.notes import CompileNote
 from hipscope.server.reports.schema.profile import HotLine, Inputs, Kernel, Line, Report
 
-PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx"})
+PROGRAMS = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx", ".C", ".c++"})
 HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh", ".inl", ".inc"})
 SOURCES = PROGRAMS | HEADERS | {".c"}
 _COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|//[^\n]*|/\*.*?\*/', re.DOTALL)

@@ -78,6 +78,21 @@ def test_a_launcher_in_a_script_names_the_program_without_its_folder(tmp_path: P
     assert said_arguments(tmp_path, "waves") == [("64", "data/waves1")]
 
 
+def test_a_program_that_fails_without_arguments_after_a_launch_gets_those_of_an_example(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "INSTALL.txt").write_text("HIP Build:\n\nmake -f Makefile.hip\nlrun -T1 ./waves waves.in\n")
+    (tmp_path / "waves.C").write_text(
+        PLAIN_HIP
+        + "__global__ void k() {}\nint main(int argc, char**) {\n  k<<<1, 1>>>();\n  return argc < 2;\n}\n"
+    )
+    build = "hipcc -nogpuinc -c -x hip waves.C && hipcc waves.o -o waves"
+    proposal = BuildProposal("Makefile.hip", build, "./waves", "waves")
+    (*_, last) = try_builds(tmp_path, [proposal], Config(), toolchain, Run(), seconds=20.0)
+    assert last.launched, last.reason
+    assert last.proposal.run == "./waves waves.in"
+
+
 SWITCHED = (
     PLAIN_HIP + 'extern "C" int printf(const char*, ...);\nextern "C" int strcmp(const char*, const char*);\n'
     'extern "C" void* fopen(const char*, const char*);\n__global__ void k() {}\nint main(int argc, char** argv) {\n'
