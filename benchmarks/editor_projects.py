@@ -28,7 +28,7 @@ from pytest_lsp.client import register_lsp_features  # noqa: E402
 
 from tests.server import lsp_editor  # noqa: E402
 
-SOURCES = (".hip", ".cpp", ".cu", ".cc", ".cxx")
+SOURCES = (".hip", ".cpp", ".cu", ".cc", ".cxx", ".C")
 LEADS_NOWHERE = ("Go to", "Open hipscope.toml", "Set arguments", "Install", "Copy", "Check for")
 
 
@@ -58,7 +58,7 @@ def program_file(folder: Path) -> Path:
     )
     texts = {p: p.read_text(errors="replace") for p in found}
     mains = [p for p in found if re.search(r"\bmain\s*\(", texts[p])]
-    mains.sort(key=lambda p: not re.search(r"hip_runtime|__global__|<<<", texts[p]))
+    mains.sort(key=lambda p: p.suffix != ".hip" and not re.search(r"hip_runtime|__global__|<<<", texts[p]))
     return (mains or found)[0]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from hipscope.analysis.build_files.source_files import has_main
 from hipscope.server.features.commands.settings_edit import saved, write_new
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.reports.report_reader import read_builds
@@ -55,11 +56,17 @@ async def settle_build(ls: HipServer, key: Path, uri: str, *, asked: bool) -> bo
 
 
 def awaits_build(ls: HipServer, file: Path) -> bool:
-    """Whether a save of a source begins with the question: it is GPU code or lies beside some, and has build files."""
+    """Whether a save of a source begins with the question: it is GPU code or lies beside some, and has build files.
+
+    GPU code in another folder counts for a source with `main`: nothing in it tells of a kernel that it declares itself.
+    """
     home = home_of(file, ls.folders())
     if home is None or choice_of(home) is not None or not ls.can_ask:
         return False
-    near = (p for folder in dict.fromkeys((file.parent, home)) for p in sorted(folder.iterdir()))
+    folders = [file.parent, home]
+    if has_main(ls.text(str(file)) or ""):
+        folders += sorted(p for p in home.iterdir() if p.is_dir() and not p.name.startswith("."))
+    near = (p for folder in dict.fromkeys(folders) for p in sorted(folder.iterdir()))
     beside = itertools.islice((p for p in near if p.suffix in SOURCES), _GLANCES)
     texts = ((p, ls.text(str(p))) for p in (file, *beside))
     return any(text is not None and is_gpu_source(p, text, ls.text) for p, text in texts)

@@ -45,6 +45,7 @@ _PROPOSED = (
     re.compile(r"[\"'`](-[\w-]+(?:[ =][\w./-]+)?)[\"'`]"),
     re.compile(r"(?:e\.g\.|[Ee]xample)[^\n]*?\./[\w.-]+[ \t]+([\w./ \t=-]+)"),
 )
+_USAGE = re.compile(r"\busage\b|\barguments?\b", re.IGNORECASE)
 _MOST_PROPOSED = 2
 _KERNEL = re.compile(r"__global__[^;{(]*?\b(\w+)\s*\(")
 
@@ -99,7 +100,7 @@ def _of_the_program(ls: HipServer, key: Path, failure: JobError, show: Show) -> 
     if _FAULT.search(failure.message):
         yield CHECK_ACTION, lambda: check(ls, uri, show)
     elif not failure.lacks_files:
-        for given in said_arguments(failure.output):
+        for given in said_arguments(failure.output) or _of_examples(key, failure):
             # Bound now: each button has its own arguments.
             yield f"Run with {shlex.join(given)}", functools.partial(set_arguments, ls, uri, given, show)
         yield SET_ACTION, lambda: ask_for_arguments(ls, uri, show)
@@ -117,6 +118,22 @@ def said_arguments(output: str) -> list[tuple[str, ...]]:
         with contextlib.suppress(ValueError):
             given.append(tuple(shlex.split(words)))
     return [one for one in dict.fromkeys(given) if one][:_MOST_PROPOSED]
+
+
+def _of_examples(key: Path, failure: JobError) -> list[tuple[str, ...]]:
+    """Arguments that a README or a script starts a program with which asks for some, or small amounts for its usage."""
+    from hipscope.analysis.build_files.commands import commands_of
+    from hipscope.analysis.build_files.readme import said_arguments as of_readmes
+    from hipscope.analysis.build_files.size_options import guessed_arguments
+
+    if _USAGE.search(failure.output) is None:
+        return []
+    folder = key if key.is_dir() else key.parent
+    run = toml_settings(folder / "hipscope.toml").get("run")
+    started = [one.started for one in commands_of(str(run), folder)] if key.is_dir() else []
+    program = next((one.words[0] for one in started if one is not None), key.stem)
+    guessed = [one for one in [guessed_arguments(failure.output)] if one]
+    return (of_readmes(folder, program) or guessed)[:_MOST_PROPOSED]
 
 
 def _named_in(ls: HipServer, key: Path, hint: str) -> tuple[Path, int] | None:

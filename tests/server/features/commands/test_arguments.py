@@ -112,6 +112,18 @@ async def test_another_client_is_offered_what_the_makefile_runs(tmp_path: Path) 
     await end_session(client)
 
 
+async def test_what_a_script_starts_the_program_with_is_a_button(tmp_path: Path) -> None:
+    client = await other_client(tmp_path, apply="directly")
+    client.applies = True
+    client.path.with_name("run.sh").write_text(f"srun -n 1 {client.path.stem} 64 --fast > log\n")
+    client.answers = ["Run with 64 --fast"]
+    client.open(WANTS + "// makes 64 --fast\n")
+    await client.run(PROFILE)
+    await until(lambda: "bankConflict" in client.marks)
+    assert client.text.startswith("// hipscope: run 64 --fast\n")
+    await end_session(client)
+
+
 async def test_a_program_that_lacks_a_file_is_told_of_without_a_button_for_arguments(client: Editor) -> None:
     client.open(PROGRAM + "// worker: lacks\n")
     await client.run(PROFILE)

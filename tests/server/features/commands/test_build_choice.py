@@ -129,6 +129,21 @@ async def test_a_save_of_a_part_asks_by_the_build_files_above_it(client: Editor)
     await until(lambda: client.marks)
 
 
+async def test_a_save_of_a_program_asks_where_its_kernels_lie_in_another_folder(client: Editor) -> None:
+    root = client.path.parent
+    (root / "Makefile").touch()
+    for name in ("src", "kernels"):
+        (root / name).mkdir()
+    (root / "kernels" / "scale.hip").write_text(PROGRAM)
+    client.path = root / "src" / "main.cpp"
+    client.uri = client.path.as_uri()
+    client.answer = "Use it"
+    client.open('extern "C" void scale();\nint main() { scale(); } // makes 64\n')
+    client.save()
+    await until(lambda: client.questions)
+    assert client.questions == [QUESTION.replace("transpose.hip", "main.cpp")]
+
+
 async def test_a_part_without_an_answer_stays_silent(client: Editor) -> None:
     in_a_project(client, MADE_PART)
     client.save()
