@@ -63,11 +63,7 @@ def _other(name: str, table: MetricTable, base: MetricTable) -> Iterator[str]:
     if gone and len(gone) < len(base.metrics) // 2:
         yield f"Without: {', '.join(f'`{key}`' for key in gone)}.\n"
     yield from _rows(iter(changed))
-    yield from _names(_changed_names(table, base))
-
-
-def _changed_names(table: MetricTable, base: MetricTable) -> dict[str, str]:
-    return {key: text for key, text in table.names.items() if base.names.get(key) != text}
+    yield from _names({key: text for key, text in table.names.items() if base.names.get(key) != text})
 
 
 def _rows(metrics: Iterator[Metric]) -> Iterator[str]:

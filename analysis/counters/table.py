@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 _FOLDER = Path(__file__).parent
 # Architectures whose table has another one's name.
@@ -64,14 +63,10 @@ def _read(name: str) -> MetricTable:
     absent = set(data.get("absent", ()))
     inherited = {key: _renamed(metric, renames) for key, metric in base.metrics.items() if key not in absent}
     names = {key: _rename(text, renames) for key, text in base.names.items()}
-    own = {key: _metric(key, row) for key, row in data.get("metrics", {}).items()}
+    own = {key: Metric(key=key, **row) for key, row in data.get("metrics", {}).items()}
     return MetricTable(
         {**inherited, **own}, {**names, **data.get("names", {})}, {**base.groups, **data.get("groups", {})}
     )
-
-
-def _metric(key: str, row: Mapping[str, Any]) -> Metric:
-    return Metric(key=key, **row)
 
 
 def _renamed(metric: Metric, renames: Mapping[str, str]) -> Metric:

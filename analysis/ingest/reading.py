@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -266,7 +265,7 @@ def _path(place: Place) -> str:
 
 def _place(found: FoundFile) -> tuple[str, str]:
     """The folder of a file, relative to the capture, and what stands before the kind of the table in its name."""
-    folder = os.path.relpath(found.path.parent, _base(found))
+    folder = os.path.relpath(found.path.parent, (found.root if found.root.is_dir() else found.root.parent))
     return folder, _KIND.sub("", found.path.name)
 
 
@@ -354,7 +353,3 @@ def _signature(columns: LaunchColumns) -> tuple[int, ...]:
 
 def _richness(columns: LaunchColumns) -> int:
     return sum(int((c[:1] != MISSING).any()) for c in columns.whole.values())
-
-
-def _base(found: FoundFile) -> Path:
-    return found.root if found.root.is_dir() else found.root.parent

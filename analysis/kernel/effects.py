@@ -29,6 +29,7 @@ from hipscope.analysis.source.nodes import (
     child_of,
     code_of,
     declared_name,
+    joins,
     names_in,
     text_of,
     walk,
@@ -325,7 +326,7 @@ def _given(arguments: Iterable[Node], named: _Named) -> frozenset[str]:
     """The variables that a callee may change if it takes its arguments by reference or as pointers."""
     found: frozenset[str] = frozenset()
     for argument in arguments:
-        if argument.type == "binary_expression" and text_of(child_of(argument, "operator")) in ("+", "-"):
+        if joins(argument, "+", "-"):
             sides = places_of(child_of(argument, "left")) | places_of(child_of(argument, "right"))
             found |= sides & (named.memory | named.arrays)
         elif not text_of(argument).startswith("&"):  # an address is a change where it is taken

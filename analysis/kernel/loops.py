@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import LOOPS, ancestors, bare, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import (
+    LOOPS,
+    ancestors,
+    bare,
+    child_of,
+    names_in,
+    operator_of,
+    sets,
+    squeeze,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.number_types import INTEGERS, NUMBER_TYPES
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
@@ -126,7 +137,7 @@ def head_values(loop: Node) -> dict[str, tuple[str, Node]] | None:
         kind, parts = squeeze(text_of(child_of(head, "type"))), head.children_by_field_name("declarator")
     found = {}
     for part in parts:
-        if part.type == "assignment_expression" and text_of(child_of(part, "operator")) == "=":
+        if sets(part):
             name, value = child_of(part, "left"), child_of(part, "right")
         elif part.type == "init_declarator":
             name, value = child_of(part, "declarator"), child_of(part, "value")
@@ -201,7 +212,7 @@ def _compared(condition: Node, variables: frozenset[str]) -> tuple[Node, str, No
     condition = bare(condition)
     if condition.type == "identifier" and text_of(condition) in variables:
         return condition, "!=", None
-    operator = text_of(child_of(condition, "operator"))
+    operator = operator_of(condition)
     if condition.type != "binary_expression" or operator not in _MIRRORED:
         return None
     left, right = bare(child_of(condition, "left")), child_of(condition, "right")
@@ -226,18 +237,18 @@ def _step(update: Node) -> tuple[str, str, Node | None] | None:
     if update.type == "update_expression":
         counted = bare(child_of(update, "argument"))
         plain = counted.type == "identifier"
-        return (text_of(counted), text_of(child_of(update, "operator"))[0], None) if plain else None
+        return (text_of(counted), operator_of(update)[0], None) if plain else None
     if update.type != "assignment_expression":
         return None
     target = bare(child_of(update, "left"))
     if target.type != "identifier":
         return None
-    name, operator, value = text_of(target), text_of(child_of(update, "operator")), child_of(update, "right")
+    name, operator, value = text_of(target), operator_of(update), child_of(update, "right")
     if operator == "=":
         value = bare(value)
         if value.type != "binary_expression":
             return None
-        operator = text_of(child_of(value, "operator")) + "="
+        operator = operator_of(value) + "="
         sides = child_of(value, "left"), child_of(value, "right")
         if operator in ("+=", "*=") and text_of(sides[0]) != name:
             sides = sides[::-1]
@@ -264,13 +275,7 @@ def _begin(head: Node | None, variable: str) -> tuple[str | None, Node | None, t
         others = tuple(d for d in declarators if d.id != own[0].id)
         return squeeze(text_of(child_of(head, "type"))), _value(child_of(own[0], "value")), others
     parts = _parts(head)
-    own = [
-        p
-        for p in parts
-        if p.type == "assignment_expression"
-        and text_of(child_of(p, "operator")) == "="
-        and text_of(child_of(p, "left")) == variable
-    ]
+    own = [p for p in parts if sets(p) and text_of(child_of(p, "left")) == variable]
     if len(own) != 1:
         return None, None, ()
     return "", child_of(own[0], "right"), tuple(p for p in parts if p.id != own[0].id)

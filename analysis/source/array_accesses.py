@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import bare, child_of, text_of, walk
+from hipscope.analysis.source.nodes import bare, child_of, joins, operator_of, text_of, walk
 from hipscope.analysis.source.parse import parse_expression, span_of, use_of
 from hipscope.analysis.source.syntax import Subscript
 
@@ -16,7 +16,7 @@ def chains(body: Node) -> Iterator[Node]:
     for node in walk(body):
         if node.type not in ("call_expression", "subscript_expression", "pointer_expression"):
             continue
-        if node.type == "pointer_expression" and text_of(child_of(node, "operator")) == "&":
+        if node.type == "pointer_expression" and operator_of(node) == "&":
             continue
         if not _goes_on(node):
             yield node
@@ -31,7 +31,7 @@ def _goes_on(node: Node) -> bool:
     if parent.type == "subscript_expression":
         return child_of(parent, "argument").id == child.id
     if parent.type == "pointer_expression":
-        return text_of(child_of(parent, "operator")) == "*"
+        return operator_of(parent) == "*"
     if parent.type == "field_expression":
         outer = parent.parent
         called_on = outer is not None and outer.type == "call_expression"
@@ -66,11 +66,7 @@ def _address_taken(node: Node) -> bool:
     outer = node.parent
     while outer is not None and outer.type == "parenthesized_expression":
         outer = outer.parent
-    return (
-        outer is not None
-        and outer.type == "pointer_expression"
-        and text_of(child_of(outer, "operator")) == "&"
-    )
+    return outer is not None and outer.type == "pointer_expression" and operator_of(outer) == "&"
 
 
 def _element(node: Node) -> tuple[str, ...] | None:
@@ -85,7 +81,7 @@ def _element(node: Node) -> tuple[str, ...] | None:
             return None if row is None else (*row, text_of(listed[0]))
         pointer = pointer_of(argument)
         return None if pointer is None else (pointer[0], _sum(pointer[1], text_of(listed[0])))
-    if node.type == "pointer_expression" and text_of(child_of(node, "operator")) == "*":
+    if node.type == "pointer_expression" and operator_of(node) == "*":
         return pointer_of(child_of(node, "argument"))
     return None
 
@@ -96,10 +92,10 @@ def pointer_of(node: Node) -> tuple[str, str] | None:
         return pointer_of(node.named_children[0])
     if node.type == "identifier" or (node.type == "field_expression" and "->" not in text_of(node)):
         return text_of(node), "0"
-    if node.type == "binary_expression" and text_of(child_of(node, "operator")) == "+":
+    if joins(node, "+"):
         left = pointer_of(child_of(node, "left"))
         return None if left is None else (left[0], _sum(left[1], text_of(child_of(node, "right"))))
-    if node.type == "pointer_expression" and text_of(child_of(node, "operator")) == "&":
+    if node.type == "pointer_expression" and operator_of(node) == "&":
         element = _element(child_of(node, "argument"))
         return (element[0], element[1]) if element is not None and len(element) == 2 else None
     return None

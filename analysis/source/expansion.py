@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     declared_name,
+    operator_of,
     squeeze,
     text_of,
     walk,
@@ -153,7 +154,7 @@ def expand(scope: Scope, node: Node, place: ExpressionPlace, depth: int) -> str:
             if place.owner is None:
                 raise CannotSee("`this` is not known")
             return f"{place.owner}.{text_of(child_of(node, 'field'))}"
-        if text_of(child_of(node, "operator")) == "->" and (
+        if operator_of(node) == "->" and (
             place.owner is not None or _leads_on(scope, argument, text_of(child_of(node, "field")))
         ):
             raise CannotSee("it goes through a pointer to a structure")
@@ -221,7 +222,7 @@ def structure_at(scope: Scope, text: str) -> str | None:
 def _call(scope: Scope, node: Node, place: ExpressionPlace, depth: int) -> str:
     function, arguments = child_of(node, "function"), arguments_of(node)
     if function.type == "field_expression":
-        if text_of(child_of(function, "operator")) == "->" and child_of(function, "argument").type != "this":
+        if operator_of(function) == "->" and child_of(function, "argument").type != "this":
             raise CannotSee("it goes through a pointer to a structure")
         inner = child_of(function, "argument")
         if inner.type == "this":

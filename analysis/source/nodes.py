@@ -100,6 +100,22 @@ def child_of(node: Node, name: str) -> Node:
     return child if child is not None else node
 
 
+def operator_of(node: Node) -> str:
+    """The operator of an expression or an assignment; "" where it has none."""
+    operator = node.child_by_field_name("operator")
+    return text_of(operator) if operator is not None else ""
+
+
+def joins(node: Node, *operators: str) -> bool:
+    """Whether the node is an operation of two sides by one of these operators."""
+    return node.type == "binary_expression" and operator_of(node) in operators
+
+
+def sets(node: Node) -> bool:
+    """Whether the node is an assignment by `=`."""
+    return node.type == "assignment_expression" and operator_of(node) == "="
+
+
 def bare(node: Node) -> Node:
     """The expression without the parentheses around it."""
     while node.type == "parenthesized_expression" and len(node.named_children) == 1:
@@ -132,6 +148,11 @@ def is_in(node: Node, part: Node | None) -> bool:
     return part is not None and part.start_byte <= node.start_byte < part.end_byte
 
 
+def takes_address(node: Node) -> bool:
+    """Whether the node is `&x`."""
+    return node.type == "pointer_expression" and operator_of(node) == "&"
+
+
 def squeeze(text: str) -> str:
     """The text with every run of blanks made one."""
     return " ".join(text.split())
@@ -140,6 +161,17 @@ def squeeze(text: str) -> str:
 def declared_name(declarator: Node) -> Node | None:
     """The identifier inside `*const p`, `a[3]`, `&r`, `x = 1`."""
     return next((n for n in walk(declarator) if n.type in ("identifier", "field_identifier")), None)
+
+
+def without_value(declarator: Node) -> Node:
+    """`*p` of `*p = x`; a declarator without a value as it is."""
+    return child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+
+
+def initialized(name: str, node: Node) -> list[Node]:
+    """The declarators at or below a node that give a plain variable of that name its first value."""
+    found = (n for n in walk(node) if n.type == "init_declarator")
+    return [n for n in found if text_of(child_of(n, "declarator")) == name]
 
 
 def declarations_in(node: Node) -> Iterator[tuple[str, Node, Node]]:

@@ -20,6 +20,7 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     declared_name,
+    operator_of,
     squeeze,
     text_of,
     walk,
@@ -422,15 +423,11 @@ def _parameter(node: Node) -> Parameter:
     pointee = whole.rsplit("*", 1)[0] if "*" in whole else whole
     return Parameter(
         name=text_of(name) if name is not None else "",
-        type=_normal_type(whole),
+        type=re.sub(r"\s*([*&<>,\[\]])\s*", r"\1", squeeze(whole)).strip(),
         pointer=pointer,
         const_pointee=pointer and re.search(r"\bconst\b", pointee) is not None,
         span=span_of(node),
     )
-
-
-def _normal_type(text: str) -> str:
-    return re.sub(r"\s*([*&<>,\[\]])\s*", r"\1", squeeze(text)).strip()
 
 
 def _shared(declaration: Node) -> Iterator[SharedArray]:
@@ -488,10 +485,10 @@ def use_of(node: Node) -> Literal["read", "write", "update", "address"]:
     if parent is None:
         return "read"
     if parent.type == "assignment_expression" and child_of(parent, "left").id == child.id:
-        return "write" if text_of(child_of(parent, "operator")) == "=" else "update"
+        return "write" if operator_of(parent) == "=" else "update"
     if parent.type == "update_expression":
         return "update"
-    if parent.type == "pointer_expression" and text_of(child_of(parent, "operator")) == "&":
+    if parent.type == "pointer_expression" and operator_of(parent) == "&":
         return "address"
     if parent.type == "init_declarator" and child_of(parent, "declarator").type == "reference_declarator":
         return "address"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, operator_of, text_of, walk
 from hipscope.analysis.source.parse import parse, parse_expression
 from hipscope.analysis.source.syntax import FileSyntax
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
@@ -229,7 +229,7 @@ def constant_value(texts: SourceTexts, file: str, text: str) -> int | None:
         if node.type != "binary_expression":
             return None
         left, right = (value(node.child_by_field_name(side), seen) for side in ("left", "right"))
-        operation = _OPERATIONS.get(text_of(child_of(node, "operator")))
+        operation = _OPERATIONS.get(operator_of(node))
         return operation(left, right) if operation and left is not None and right is not None else None
 
     return value(parse_expression(text), frozenset())

@@ -12,13 +12,12 @@ from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
 from hipscope.formulas.detect.cas_loops import emulated_at
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.memory_kind import lives_where
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     LATENCY_COUNTERS,
     cost_share,
@@ -26,6 +25,7 @@ from hipscope.formulas.detect.time_at_stake import (
     latency_bound,
     wait_share,
 )
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 _PER_WAVE = "atomic operations on memory"
 # What an atomic waits for before it is issued is the atomics in front of it.
@@ -36,17 +36,11 @@ _BUSY_AT_LEAST = 0.5
 _SHUFFLES = 6.0  # steps that add up the 64 lanes of a wave
 
 
-class AtomicContention(Formula):
+class AtomicContention(Worded):
     """Sums into one variable, histograms with popular bins, work counters."""
 
     name: ClassVar[str] = "atomicContention"
-    title: ClassVar[str] = "Contended atomics"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_WAVE, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "reduce within the workgroup first (shuffles, then LDS) and do one atomic per workgroup",
-        "count in a private copy in LDS and add that to global memory once at the end",
-        "let each work-item handle several elements before it touches the shared address",
-    )
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions",), "a finding per line"),
         Need(
@@ -61,11 +55,6 @@ class AtomicContention(Formula):
             ),
             ("gfx942", "gfx950"),
         ),
-    )
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt add up within the workgroup first, shuffles then LDS, and do one atomic per workgroup.",
-        "In this attempt keep a private copy of the counters in LDS and add it to memory once at the end.",
-        "In this attempt let each thread add up several elements before it does an atomic.",
     )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

@@ -13,27 +13,21 @@ from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import constant_value, shared_array_at, subscripts_at
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import counted_waits, smaller, unit_share, wait_share
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 _PER_ACCESS = "LDS cycles per access"
 _LANE_INDEX = ("threadIdx.x", "hipThreadIdx_x")
 
 
-class BankConflict(Formula):
+class BankConflict(Worded):
     """Column reads of power-of-two tiles, strided reductions, structures of 32 words."""
 
     name: ClassVar[str] = "bankConflict"
-    title: ClassVar[str] = "LDS bank conflicts"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "pad the row of the LDS array by one element, so that a column is spread over all 32 banks",
-        "where padding does not fit, swizzle the column index with the row (`a[i][j ^ i]`) at every access",
-        "let neighbouring lanes read neighbouring words: exchange the roles of the two indices",
-    )
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions",), "a finding per line"),
         Need(
@@ -42,11 +36,6 @@ class BankConflict(Formula):
             ("SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"),
             ("gfx908", "gfx90a", "gfx942", "gfx950"),
         ),
-    )
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt keep the algorithm and change only the layout of the __shared__ array, as by padding a row.",
-        "In this attempt permute the column index of the __shared__ array (XOR with the row) at every access.",
-        "In this attempt avoid the LDS for what a shuffle between lanes or a register can hold.",
     )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

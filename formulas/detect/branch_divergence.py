@@ -12,7 +12,7 @@ from typing import ClassVar
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import branch_around, code_line
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related, Work
 from hipscope.formulas.detect.instruction_mix import (
     counts_all,
     is_synchronising,
@@ -24,8 +24,8 @@ from hipscope.formulas.detect.instruction_mix import (
 )
 from hipscope.formulas.detect.one_lane import LoneWork, lone_work
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 LANES = "active lanes per VALU instruction"
 _STEPS = 3  # times that each wave comes to a barrier: then it is in a loop
@@ -35,17 +35,11 @@ _WORTH_NAMING = 0.005  # less would be shown as 0 %
 _BESIDE_A_BRACE = 0.02  # of what is lost at a closing brace: a branch with so much is named in its place
 
 
-class BranchDivergence(Formula):
+class BranchDivergence(Worded):
     """Loops of different length per lane, conditions that depend on the data or on the lane's number."""
 
     name: ClassVar[str] = "branchDivergence"
-    title: ClassVar[str] = "Divergent branches"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(LANES, "up"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "deal the work so that neighbouring lanes take the same way: sort or bin the elements by what they need",
-        "where a condition depends on the lane's number, let it depend on the wave's (`threadIdx.x / warpSize`)",
-        "compute both sides and select, where they are short and have no side effects",
-    )
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions",), "a finding per line"),
         Need(
@@ -56,11 +50,6 @@ class BranchDivergence(Formula):
         ),
     )
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt make neighbouring lanes take the same way: choose which element a lane works on accordingly.",
-        "In this attempt replace short branches by selects, and take what both sides share out of them.",
-        "In this attempt let a lane that is done fetch its next element, so that the loop runs with full waves.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding for the kernel, one for what a lane does while all others wait, or none."""

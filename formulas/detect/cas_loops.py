@@ -25,9 +25,13 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     declarations_in,
+    joins,
     names_in,
+    operator_of,
+    sets,
     squeeze,
     statements_of,
+    takes_address,
     text_of,
     walk,
 )
@@ -249,7 +253,7 @@ class _Step:
         """The condition that the swap failed (`!=`) or succeeded (`==`)."""
         condition = _inside(condition)
         sides = [child_of(condition, side) for side in ("left", "right")]
-        if condition.type != "binary_expression" or text_of(child_of(condition, "operator")) != operator:
+        if not joins(condition, operator):
             raise _NotRead("its end is not that the swap succeeds")
         set_here = {
             text_of(child_of(n, "left")) for n in walk(condition) if n.type == "assignment_expression"
@@ -263,7 +267,7 @@ class _Step:
     def _guard(self) -> Value:
         """`x < old`, under which a step is made: the minimum or maximum."""
         condition = _inside(child_of(self.loop, "condition"))
-        operator = text_of(child_of(condition, "operator"))
+        operator = operator_of(condition)
         if condition.type != "binary_expression" or operator not in ("<", ">"):
             raise _NotRead("its condition is no comparison")
         left, right = (self.value(child_of(condition, side)) for side in ("left", "right"))
@@ -280,7 +284,7 @@ class _Step:
         node = _inside(node)
         if node.id == self.swap.id:
             return self._swapped()
-        if node.type == "assignment_expression" and text_of(child_of(node, "operator")) == "=":
+        if sets(node):
             return self._set(child_of(node, "left"), self.value(child_of(node, "right")))
         name = called(node)
         if name in BIT_CASTS or node.type == "cast_expression":
@@ -332,7 +336,7 @@ class _Step:
         return self.values[name]
 
     def _operation(self, node: Node) -> Value:
-        operator = text_of(child_of(node, "operator"))
+        operator = operator_of(node)
         sides = [self.value(child_of(node, side)) for side in ("left", "right")]
         if operator not in _ARITHMETIC or (operator == "-" and sides[0].kind != _OLD):
             raise _NotRead("no atomic operation of the hardware computes its new value")
@@ -369,10 +373,7 @@ class _Step:
             )
         if node.type == "unary_expression" and text[0] in "-~":
             return self._type_of(child_of(node, "argument"))
-        if (
-            node.type == "binary_expression"
-            and (operator := text_of(child_of(node, "operator"))) in _COMPUTED
-        ):
+        if node.type == "binary_expression" and (operator := operator_of(node)) in _COMPUTED:
             sides = [self._type_of(child_of(node, side)) for side in ("left", "right")]
             return common_type(*(sides[:1] * 2 if operator in ("<<", ">>") else sides))
         return ""
@@ -416,7 +417,7 @@ class _Step:
             return code_of(text_of(child_of(pointer, "type")).replace("*", " "))
         if pointer.type == "call_expression" and (cast := _POINTER_CASTS.match(text_of(pointer))) is not None:
             return code_of(cast[1])
-        if pointer.type == "pointer_expression" and text_of(pointer).startswith("&"):
+        if takes_address(pointer):
             inner = child_of(pointer, "argument")
             base = child_of(inner, "argument") if inner.type == "subscript_expression" else inner
             return self._element(text_of(base)) or code_of(self._told(inner))
@@ -480,7 +481,7 @@ class _Step:
             field_name = {"init_declarator": "declarator", "assignment_expression": "left"}.get(kind)
             if outer is not None and field_name and child_of(outer, field_name).id == use.id:
                 side = "value" if kind == "init_declarator" else "right"
-                if kind == "assignment_expression" and text_of(child_of(outer, "operator")) != "=":
+                if kind == "assignment_expression" and operator_of(outer) != "=":
                     raise _NotRead(f"`{self.start}` is changed before it")
                 values.append(child_of(outer, side))
             elif kind not in ("declaration", "binary_expression"):

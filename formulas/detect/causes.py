@@ -1,7 +1,7 @@
 """What the wave time goes into: every cycle of every instruction has a cause, and each cause a remedy.
 
 Takes a kernel, gives its time by cause, over all and per line. Formulas say what is wrong; this says what each hot line
-spends its time on when none of them speaks. The table `CAUSES` holds the words.
+spends its time on when none of them speaks. The words stand in causes.toml.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from hipscope.formulas.detect.instruction_mix import (
 )
 from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
 from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn, slow_lines
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import unit_share
+from hipscope.formulas.tables import THRESHOLDS, table
 
 
 @dataclass(frozen=True)
@@ -40,166 +40,7 @@ class Cause:
     remedy: str
 
 
-CAUSES: Mapping[str, Cause] = {
-    "start": Cause(
-        "waits for the kernel's arguments and the launch's shape, which each wave loads before it can begin",
-        "let each work-item do more, so that fewer waves begin; a block size known when compiling saves a load",
-    ),
-    "uniform loads": Cause(
-        "waits for values that are the same for all lanes, loaded as they are needed",
-        "unroll the loop, so that several of these loads are on their way, or load them together before it",
-    ),
-    "scattered loads": Cause(
-        "waits for loads whose lanes touch a cache line each",
-        "let neighbouring lanes load neighbouring elements, or stage the block in LDS",
-    ),
-    "narrow loads": Cause(
-        "waits for loads of one or two bytes per lane, which fill a small part of each line",
-        "let each lane load 4 to 16 bytes at once and take them apart in registers",
-    ),
-    "dependent loads": Cause(
-        "waits for loads whose address another load brings",
-        "load the next index before using this one, keep several chains going in each lane, or keep the table in LDS",
-    ),
-    "repeated loads": Cause(
-        "waits for data that the kernel loads again and again",
-        "stage what a workgroup shares in LDS, or keep it in registers over several outputs",
-    ),
-    "loop loads": Cause(
-        "waits for loads in each step of a loop, with little else in flight",
-        "unroll the loop and issue its loads before the first use, or load the next step's data early",
-    ),
-    "batched loads": Cause(
-        "waits for loads that are on their way together, as in an unrolled loop",
-        "let more waves fit on a SIMD (fewer registers, less LDS), or load the next round before using this one",
-    ),
-    "first loads": Cause(
-        "waits for the data that it begins with, and has nothing else to do meanwhile",
-        "let each work-item take several elements and load them all before the first use",
-    ),
-    "bandwidth": Cause(
-        "waits for data that move about as fast as the memory can",
-        "move fewer bytes: fuse passes over the same data, use smaller types, keep intermediate results on the chip",
-    ),
-    "fences": Cause(
-        "waits until caches are written back to memory or emptied, for a fence or the order of an atomic operation",
-        "fence less often, for fewer waves, or for a narrower scope; relaxed order where no other data are published",
-    ),
-    "polling": Cause(
-        "looks again and again for a result of another wave",
-        "let fewer waves wait, or split the kernel where they meet",
-    ),
-    "stores": Cause(
-        "waits for its own stores: a load behind them is waited for together with them, or reads what they stored",
-        "keep the value in a register and store it once after the loop; load the next steps' data before storing",
-    ),
-    "store queue": Cause(
-        "waits for room for its stores: earlier ones of the CU are still on their way",
-        "store less, or whole lines: 16 bytes per lane, neighbouring lanes side by side",
-    ),
-    "narrow stores": Cause(
-        "waits for stores of one or two bytes per lane, which fill a small part of each line",
-        "let each lane collect 4 to 16 bytes in registers and store them at once",
-    ),
-    "scattered stores": Cause(
-        "waits for stores whose lanes touch a cache line each and fill little of it",
-        "let neighbouring lanes store neighbouring elements, or collect them in LDS and store whole lines",
-    ),
-    "memory queue": Cause(
-        "queues for the vector memory unit behind other accesses",
-        "make fewer and denser accesses: 8 or 16 bytes per lane, neighbouring lanes together",
-    ),
-    "atomics": Cause(
-        "waits for atomic operations",
-        "add up within the wave or in LDS first, then do one atomic per address and workgroup",
-    ),
-    "lanes in turn": Cause(
-        "adds up its lanes' values one lane after another, what the compiler makes of an atomic operation of a "
-        "whole wave on one address",
-        "reduce within the wave first (shuffles or DPP: 6 steps instead of 64), then let one lane do the atomic",
-    ),
-    "bank conflicts": Cause(
-        "waits for LDS accesses whose lanes want different words of the same bank",
-        "pad the row of the LDS array by one element, or swizzle its index",
-    ),
-    "lane exchange": Cause(
-        "exchanges values between lanes, which goes through the LDS unit",
-        "exchange less often: let each lane hold more of the data; DPP moves within rows of 16 lanes need no LDS",
-    ),
-    "LDS": Cause(
-        "waits for the LDS",
-        "access 8 or 16 bytes per lane at once, read the next step early, keep in registers what is used twice",
-    ),
-    "barrier": Cause(
-        "waits at a barrier for the slowest wave of the workgroup",
-        "give the waves equal work between barriers, use fewer barriers or smaller workgroups",
-    ),
-    "scratch": Cause(
-        "reads and writes scratch memory: spilled registers, or arrays with run-time indices",
-        "declare `__launch_bounds__`, unroll the loops that index the array, or keep it in LDS",
-    ),
-    "integer division": Cause(
-        "divides integers, a few dozen instructions each",
-        "divide by constants or powers of two, use 32 bits, or compute quotient and remainder once and hoist them",
-    ),
-    "double division": Cause(
-        "divides or takes roots in double precision, several dozen instructions each",
-        "multiply by a reciprocal that is computed once, or use float where the precision allows",
-    ),
-    "division": Cause(
-        "divides exactly, a dozen instructions each",
-        "multiply by a reciprocal that is computed once outside the loop",
-    ),
-    "function": Cause(
-        "computes mathematical functions, dozens of instructions each",
-        "compute them once for several uses, or use the fast forms (`__expf`, `__sinf`) where the precision allows",
-    ),
-    "double": Cause(
-        "computes in double precision",
-        "use float where the data are float; else fewer operations",
-    ),
-    "dependency": Cause(
-        "waits for the results of instructions before it",
-        "give each lane independent work: several elements or accumulators, an unrolled loop",
-    ),
-    "fetch": Cause(
-        "waits for its instructions to be fetched",
-        "make the hot code smaller: unroll and inline less",
-    ),
-    "contention": Cause(
-        "waits for its turn, as other waves of the SIMD issue: the SIMD is busy",
-        "execute fewer or cheaper instructions",
-    ),
-    "matrix": Cause("runs matrix instructions", "keep them fed: larger tiles per wave"),
-    "integers": Cause(
-        "computes with integers: indices, addresses, bits",
-        "32-bit indices for 64-bit ones, pointers that advance for multiplications, what stays the same out of loops",
-    ),
-    "moves": Cause(
-        "compares, selects, moves and converts values",
-        "fewer conversions between types, fewer conditional values, packed types for narrow data",
-    ),
-    "control": Cause(
-        "branches and counts loops",
-        "unroll the loop, or let a lane do several steps per iteration",
-    ),
-    "arithmetic": Cause(
-        "issues its arithmetic",
-        "fewer operations, two floats per instruction (`ext_vector_type(2)`), more waves to fill the SIMDs",
-    ),
-    "math pipe": Cause(
-        "waits for its arithmetic unit, which other waves use",
-        "fewer or cheaper operations, or other units for a part of them",
-    ),
-    "texture": Cause(
-        "waits for the texture unit", "make fewer texture accesses, or plain loads of whole lines"
-    ),
-    "constants": Cause(
-        "waits for constants or arguments that are not in their cache",
-        "read fewer of them, from neighbouring places, and all lanes the same one",
-    ),
-    "other": Cause("waits for a reason that the profile does not name", "see the wait reasons of the line"),
-}
+CAUSES: Mapping[str, Cause] = {name: Cause(**row) for name, row in table("causes").items()}
 
 
 @dataclass(frozen=True)
@@ -222,9 +63,9 @@ def time_by_cause(profile: Profile, kernel: Kernel) -> Mapping[str, float]:
     if not total:
         return {}
     found: dict[str, float] = {}
-    for table in _tables(profile, kernel):
-        _add(found, table)
-    return {name: cycles / total for name, cycles in _ranked(found) if cycles > 0}
+    for cycles in _tables(profile, kernel):
+        _add(found, cycles)
+    return {name: part / total for name, part in _ranked(found) if part > 0}
 
 
 def line_causes(profile: Profile, kernel: Kernel) -> tuple[LineCause, ...]:
@@ -234,11 +75,11 @@ def line_causes(profile: Profile, kernel: Kernel) -> tuple[LineCause, ...]:
         return ()
     number = waves(kernel)
     grouped: dict[tuple[str, int], tuple[dict[str, float], list[Instruction]]] = {}
-    for instruction, table in zip(kernel.instructions, _tables(profile, kernel), strict=True):
+    for instruction, spent in zip(kernel.instructions, _tables(profile, kernel), strict=True):
         frame = user_frame(instruction.source)
         if frame is not None:
             causes, instructions = grouped.setdefault((frame.file, frame.line), ({}, []))
-            _add(causes, table)
+            _add(causes, spent)
             instructions.append(instruction)
     lines = []
     for (file, line), (causes, instructions) in grouped.items():

@@ -14,21 +14,19 @@ from hipscope.analysis.metrics.roofline import Bound, Roofline, roofline
 from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Need, Objective
 from hipscope.formulas.detect.causes import AT_THE_ROOF, CAUSES, WORK, LineCause, line_causes, time_by_cause
 from hipscope.formulas.detect.dataflow import uniform_instructions
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site
 from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
-from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 
-class DiagnoseOnly(Formula):
+class DiagnoseOnly(Worded):
     """Everything that has no formula of its own, and kernels that are as fast as they can be."""
 
     name: ClassVar[str] = "diagnoseOnly"
-    title: ClassVar[str] = "What bounds this kernel"
     objectives: ClassVar[tuple[Objective, ...]] = ()
-    remedy: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "the bound from counters and instructions"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002

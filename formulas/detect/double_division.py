@@ -10,13 +10,14 @@ from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.causes import LineCause, line_causes
 from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
 from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.sites import Site, finding_at
 from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, long_enough, smaller
+from hipscope.formulas.tables import Worded
 
 OPERATIONS = "divisions and roots in double precision per wave"
 _CAUSE = "double division"
@@ -24,24 +25,13 @@ _SEED = ("v_rcp_f64", "v_rsq_f64", "v_sqrt_f64")  # one in each expansion
 _LEFT = 0.2  # of its cost: a multiplication where there was a division of some twenty instructions
 
 
-class DoubleDivision(Formula):
+class DoubleDivision(Worded):
     """`a / b`, `sqrt(x)`, `1.0 / sqrt(x)` of doubles in a hot line."""
 
     name: ClassVar[str] = "doubleDivision"
-    title: ClassVar[str] = "Division and roots in double precision"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(OPERATIONS, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "divide once: multiply by a reciprocal that is computed before the loop, or once for several uses",
-        "use `rsqrt(x)` for `1 / sqrt(x)`, and compare squares instead of roots",
-        "use float where the precision allows it",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt compute the reciprocal of what does not change in the loop once, and multiply by it.",
-        "In this attempt share one division among several quotients: r = 1 / (a * b), then x * b * r and y * a * r.",
-        "In this attempt replace 1 / sqrt(x) by rsqrt(x), and comparisons of roots by comparisons of squares.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; none on lines of which `precision` speaks."""

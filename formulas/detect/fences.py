@@ -14,10 +14,11 @@ from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import code_line
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Need, Objective
 from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
 from hipscope.formulas.detect.sites import Site, finding_at, sites
 from hipscope.formulas.detect.time_at_stake import cost_share
+from hipscope.formulas.tables import Worded
 
 _FENCES = "write-backs and invalidations of caches per wave"
 _INVALIDATES = ("buffer_inv", "buffer_wbinv")
@@ -26,25 +27,12 @@ _ATOMICS = ("global_atomic", "flat_atomic", "buffer_atomic")
 _PUBLISHED = "A fence for the device takes about 4 us on an MI300X (published; alone and with nothing to write 0.25 us)"
 
 
-class Fences(Formula):
+class Fences(Worded):
     """`__threadfence()` in loops, `__threadfence_system()`, atomics of system scope or with order."""
 
     name: ClassVar[str] = "fences"
-    title: ClassVar[str] = "Fences and wide scopes"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_FENCES, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "drop the fence where no other workgroup reads the data before the kernel ends: its end makes all visible",
-        "let one wave of the workgroup fence once, behind `__syncthreads()` and after the loop",
-        "`__threadfence_block()` for what only the workgroup reads",
-        "the narrower scope where the host does not look meanwhile: `__threadfence()`, `__HIP_MEMORY_SCOPE_AGENT`",
-        "leave `printf` out of code that is timed: each call hands its text to the host through memory that both see",
-        "`__ATOMIC_RELAXED` where only the atomic's own value counts and no other data are published with it",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt remove fences whose data nobody reads before the kernel ends, or fence once after the loop.",
-        "In this attempt use relaxed order and agent scope for atomics that publish no other data.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding per line, worst first."""

@@ -16,12 +16,11 @@ from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Need, Objective
 from hipscope.formulas.detect.dataflow import addressed_by_loads
 from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, mnemonic, waves
 from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     beyond_traffic,
     latency_bound,
@@ -29,6 +28,7 @@ from hipscope.formulas.detect.time_at_stake import (
     smaller,
     wait_share,
 )
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 WAITS = "memory wait cycles per wave"
 _LOADS = ("global_load", "flat_load", "buffer_load", "s_load", "s_buffer_load")
@@ -39,26 +39,12 @@ _WAITS = (
 )  # scalar: what all lanes read from one address
 
 
-class LatencyHiding(Formula):
+class LatencyHiding(Worded):
     """Dependent loads one after another, one load per loop step, too few waves."""
 
     name: ClassVar[str] = "latencyHiding"
-    title: ClassVar[str] = "Latency that is not hidden"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(WAITS, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "start several independent loads before the first one is used: unroll the loop, load the next step early",
-        "launch more waves, or lower what keeps them off the SIMD (registers, LDS)",
-        "let each load bring more: 16 bytes per lane instead of 4, or of one",
-        "stage in LDS, or keep in registers, what is loaded again and again",
-        "keep in a register what a loop stores and loads again, and store it once behind the loop",
-        "where one load brings the address of the next: follow several chains in each lane, or keep the table in LDS",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt unroll the hot loop by 4 and issue its loads before the first use.",
-        "In this attempt load the data of the next step before computing this one (double buffering in registers).",
-        "In this attempt use wider loads (float4) where addresses are contiguous and aligned.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Device, DeviceLayout, Dispatch, Kernel, Profile
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
     launched_lanes,
@@ -21,8 +21,8 @@ from hipscope.formulas.detect.instruction_mix import (
 )
 from hipscope.formulas.detect.launch_gain import launch_gain, room_left
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, latency_bound, long_enough, smaller
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 BUSY = "CUs with a workgroup"
 SIMDS = "SIMDs with a wave"
@@ -30,31 +30,15 @@ LANES = "lanes of the waves in use"
 ROUNDS = "rounds of workgroups"
 
 
-class LaunchConfig(Formula):
+class LaunchConfig(Worded):
     """Grids smaller than the device, workgroups that are no multiple of a wave."""
 
     name: ClassVar[str] = "launchConfig"
-    title: ClassVar[str] = "Launch leaves CUs idle"
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective(BUSY, "up"),
         Objective(VECTOR_CYCLES, "down", own=True),
     )
-    remedy: ClassVar[tuple[str, ...]] = (
-        (
-            "launch at least as many workgroups as the device has CUs, better several per CU: smaller workgroups, or "
-            "less work for each"
-        ),
-        "make the workgroup a multiple of the wave (64 work-items)",
-        "choose the number of workgroups so that the last round is full, or let each loop over the data (grid stride)",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "a finding per kernel"),)
-    guidance: ClassVar[tuple[str, ...]] = (
-        "The launch cannot change: in this attempt spread the work of a workgroup so that all of its waves are busy.",
-        (
-            "The launch cannot change: in this attempt need fewer vector instructions, for instance two floats at a "
-            "time in `float __attribute__((ext_vector_type(2)))`, which gfx90a and later compute in one instruction."
-        ),
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding for the kernel, or none."""

@@ -8,8 +8,10 @@ shares out its loop among them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.metrics.occupancy import occupancy
@@ -19,9 +21,20 @@ from hipscope.analysis.profile import Device, Dispatch, Kernel, Profile, StallRe
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.detect.grid_stride import strides
 from hipscope.formulas.detect.instruction_mix import waves, workgroups
-from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.tables import THRESHOLDS
+
+_ASKED: dict[str, re.Pattern[bytes]] = {
+    "grid": re.compile(
+        rb"\b(?:hip)?[gG]ridDim\b|\bhipGridDim_[xyz]\b|\b__ockl_get_num_groups\b|\bthis_grid\b"
+    ),
+    "launch": re.compile(
+        rb"\b(?:hip)?(?:[gG]rid|[bB]lock)Dim\b|\bhip(?:Grid|Block)Dim_[xyz]\b|\b__ockl_get_(?:num_groups|local_size)\b"
+        rb"|\bthis_(?:grid|thread_block)\b"
+    ),
+}
+_ADVANCE = re.compile(rb"\+=\s*([^;){}]+)|\b(\w+)\s*=\s*\2\s*\+\s*([^;){}]+)")
+_SET = re.compile(rb"\b(\w+)\s*[={(]\s*([^;{}]*)")
 
 
 @dataclass(frozen=True)
@@ -121,3 +134,13 @@ def _hits(kernel: Kernel, lines: Iterable[int]) -> int:
     wanted = set(lines)
     found = ((user_frame(i.source), i.hits) for i in kernel.instructions)
     return max((hits for frame, hits in found if frame is not None and frame.line in wanted), default=0)
+
+
+def strides(code: bytes, by: Literal["grid", "launch"]) -> Iterator[int]:
+    """Where in the text something advances by the number of workgroups ("grid") or also by their size ("launch")."""
+    asked = _ASKED[by]
+    named = {name for name, value in _SET.findall(code) if asked.search(value)}
+    for step in _ADVANCE.finditer(code):
+        amount = step[1] or step[3] or b""
+        if asked.search(amount) or named & set(re.findall(rb"\w+", amount)):
+            yield step.start()

@@ -17,31 +17,21 @@ from hipscope.analysis.devices import empty_launch_ns
 from hipscope.analysis.profile import Device, Kernel, Profile, Provenance
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import workgroups
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of
-from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 LAUNCHES = "launches"
 # What a launch takes at least was measured on an MI300X (gpus.toml); of other GPUs it is not known.
 _FAMILY = "gfx9"
 
 
-class LaunchOverhead(Formula):
+class LaunchOverhead(Worded):
     """A kernel per time step, per stage of a sort, per row or per walker."""
 
     name: ClassVar[str] = "launchOverhead"
-    title: ClassVar[str] = "Many tiny launches"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(LAUNCHES, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "batch: let one launch do what several independent ones do, with one more dimension of the grid",
-        (
-            "fuse kernels that follow each other over the same data; steps that need no other workgroup's results loop "
-            "inside one launch, in LDS while they fit there"
-        ),
-        "where steps depend on each other across workgroups: one cooperative launch with a grid-wide barrier per step",
-        "record the sequence as a graph (hipGraph), which makes launching cheaper for the host",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "a finding per kernel"),)
     keeps: ClassVar[frozenset[Work]] = frozenset()
     fewer_launches: ClassVar[bool] = True

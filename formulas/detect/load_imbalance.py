@@ -13,25 +13,20 @@ from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import is_synchronising, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of
-from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 RUNNING = "average wave run time (% of the launch)"
 _THROUGHPUT = ("memory", "vmem", "compute", "lds", "atomics", "launch", "unknown")
 
 
-class LoadImbalance(Formula):
+class LoadImbalance(Worded):
     """Triangular loops, rows and lists of different length."""
 
     name: ClassVar[str] = "loadImbalance"
-    title: ClassVar[str] = "Uneven work between waves"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(RUNNING, "up"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "give all waves as much to do: pair long rows with short ones, split what is long, cut by work, not by rows",
-        "let a fixed number of workgroups fetch the next piece from a counter, the longest pieces first",
-    )
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("launches", "counters"), "a finding per kernel", ("SQ_WAVE_CYCLES", "GRBM_GUI_ACTIVE")),
     )

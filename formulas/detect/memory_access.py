@@ -19,17 +19,17 @@ from hipscope.analysis.metrics.memory_patterns import (
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.loaded_index import has_loaded_index
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     beyond_bandwidth,
     counted_waits,
     smaller,
     wait_share,
 )
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 _PER_ACCESS = "cache lines per access"
 # What an access waits for before it is issued is the accesses in front of it.
@@ -38,17 +38,11 @@ _MEMORY_WAITS = (StallReason.GLOBAL_MEMORY, *_QUEUE)
 _BOUND_BY_MEMORY = ("hbm", "mall", "vmem")
 
 
-class MemoryAccess(Formula):
+class MemoryAccess(Worded):
     """Column-wise walks over row-major arrays, arrays of structures, naive transpositions."""
 
     name: ClassVar[str] = "memoryAccess"
-    title: ClassVar[str] = "Uncoalesced memory access"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "let neighbouring lanes (threadIdx.x) access neighbouring elements",
-        "where both sides cannot be contiguous, as in a transposition, go through a padded tile in LDS",
-        "split an array of structures into one array per member",
-    )
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions",), "a finding per line"),
         Need(
@@ -59,11 +53,6 @@ class MemoryAccess(Formula):
         ),
     )
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt let neighbouring lanes access neighbouring addresses by exchanging which index is which.",
-        "In this attempt go through a padded __shared__ tile, so that loads and stores are both dense.",
-        "In this attempt load each element once into LDS or a register and use it from there.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; one per kernel from counters."""

@@ -13,9 +13,10 @@ from typing import ClassVar
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
 from hipscope.analysis.source.text_queries import code_lines, lines_with_word
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
 from hipscope.formulas.detect.sites import Site, finding_at, searched_files, sites
 from hipscope.formulas.detect.time_at_stake import cost_share
+from hipscope.formulas.tables import Worded
 
 _ACCESSES = "accesses to memory that the host sees"
 _NAMED = 6  # of the other lines
@@ -68,23 +69,14 @@ _KINDS: Mapping[str, _Kind] = {
 }
 
 
-class MemoryKind(Formula):
+class MemoryKind(Worded):
     """Counters in managed memory, inputs left in pinned memory, flags in fine-grained memory."""
 
     name: ClassVar[str] = "memoryKind"
-    title: ClassVar[str] = "Memory that the host sees"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_ACCESSES, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "allocate what the kernel works on with hipMalloc, and copy with hipMemcpy before and after it (host code)",
-        "reduce within the wave and the workgroup first, so that few accesses go there",
-        "where nobody looks before the kernel ends: hipHostMallocNonCoherent, hipMemAdviseSetCoarseGrain",
-    )
     times_hold_it: ClassVar[bool] = False
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions",), "a finding per kind of memory, on the emulator"),
-    )
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt add up within the workgroup first, so that few accesses go to the memory that the host sees.",
     )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002

@@ -11,33 +11,22 @@ from typing import ClassVar
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.memory_access import memory_wait, wasteful
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_bandwidth, long_enough, smaller
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 FETCHED = "bytes from memory per byte loaded"
 
 
-class MemoryLocality(Formula):
+class MemoryLocality(Worded):
     """Workgroups that share data but run on different XCDs, tiles walked in the wrong order, no reuse in LDS."""
 
     name: ClassVar[str] = "memoryLocality"
-    title: ClassVar[str] = "Poor cache reuse"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(FETCHED, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "renumber the workgroups so that those that share data run on the same XCD (workgroup b runs on XCD b mod 8)",
-        "walk the data in tiles, so that what is loaded is used again while it is in the L2",
-        "load what a workgroup needs several times into LDS once",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt only renumber the workgroups (they go round-robin to 8 XCDs), so that each XCD has a range.",
-        "In this attempt change the order in which workgroups walk the data, so that neighbours in time share it.",
-        "In this attempt stage what a workgroup loads more than once in LDS.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first."""

@@ -11,12 +11,13 @@ from typing import ClassVar
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.causes import LineCause, line_causes
 from hipscope.formulas.detect.instruction_mix import counts_all, waves
 from hipscope.formulas.detect.latency_hiding import LatencyHiding
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, long_enough, smaller
+from hipscope.formulas.tables import Worded
 
 ACCESSES = "accesses of one or two bytes per lane, per wave"
 NARROW_BYTES = 2
@@ -24,24 +25,13 @@ WIDEST_BYTES = 16
 _CAUSES = ("narrow loads", "narrow stores")
 
 
-class NarrowAccess(Formula):
+class NarrowAccess(Worded):
     """Half, bfloat16, 8-bit and 16-bit integers that each lane loads or stores one by one."""
 
     name: ClassVar[str] = "narrowAccess"
-    title: ClassVar[str] = "Narrow memory accesses"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(ACCESSES, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "let each lane take 8 elements of 2 bytes at once (`float4`, `uint4`) and take them apart in registers",
-        "where rows are not aligned to 16 bytes: 2 or 4 elements at once (`half2`, `uint2`), and a loop for the rest",
-        "collect what a lane stores in registers, and store it at once",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops", "bytes"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt let each lane load 16 bytes at once through a vector type, where addresses are aligned.",
-        "In this attempt load pairs of elements (half2, or two shorts as one int) and keep the loop's order of sums.",
-        "In this attempt give each lane several neighbouring elements, so that its loads and stores can be wide.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; none on lines of which `latencyHiding` speaks."""

@@ -13,7 +13,7 @@ from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import code_line, function_text
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.dataflow import uniform_instructions
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
@@ -29,8 +29,8 @@ from hipscope.formulas.detect.instruction_mix import (
 )
 from hipscope.formulas.detect.sites import Site, finding_at, sites
 from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, cost_share, long_enough, smaller
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 DOUBLE = "fp64 VALU instructions per wave"
 SLOW = "transcendental instructions per wave"
@@ -42,30 +42,17 @@ _NARROW = "v_cvt_f32_f64"
 _MOSTLY = 0.6  # of a line's cycles: then hoisting the rest of it is possible as well
 
 
-class Precision(Formula):
+class Precision(Worded):
     """Literals without `f`, `double` overloads, division in an inner loop, `pow` with a small exponent."""
 
     name: ClassVar[str] = "precision"
-    title: ClassVar[str] = "Slow arithmetic"
     objectives: ClassVar[tuple[Objective, ...]] = (
         Objective(DOUBLE, "down"),
         Objective(SLOW, "down"),
         Objective(VECTOR_CYCLES, "down", own=True),
     )
-    remedy: ClassVar[tuple[str, ...]] = (
-        "write float literals with `f` (`0.5f`) and call float functions (`sqrtf`, `expf`)",
-        "divide by multiplying with a reciprocal that is computed once, outside the loop",
-        "compute what is the same for all lanes once: before the loop, by one lane, or on the host as an argument",
-        "divide integers by constants or powers of two, or once instead of `/` and `%`; 32 bits instead of 64",
-        "where the precision allows, use `__expf`, `__logf`, `rsqrtf`, and `__builtin_amdgcn_rcpf` for division",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt only make literals and functions float where the variables are float.",
-        "In this attempt take divisions and reciprocals out of the inner loop, or share one between several uses.",
-        "In this attempt simplify the mathematics: fewer roots, exponentials and divisions for the same value.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line and kind, worst first."""

@@ -13,10 +13,9 @@ from hipscope.analysis.metrics.occupancy import Occupancy, granted_vgprs, occupa
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
 from hipscope.formulas.detect.instruction_mix import executions, is_scratch, largest_workgroup, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import (
     LATENCY_COUNTERS,
     beyond_traffic,
@@ -27,6 +26,7 @@ from hipscope.formulas.detect.time_at_stake import (
     smaller,
     wait_share,
 )
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 SCRATCH = "scratch instructions per wave"
 WAVES = "waves per SIMD"
@@ -38,20 +38,11 @@ _HIDDEN_BY_WAVES = (
 )
 
 
-class RegisterPressure(Formula):
+class RegisterPressure(Worded):
     """Large arrays per work-item, heavy unrolling, no `__launch_bounds__`."""
 
     name: ClassVar[str] = "registerPressure"
-    title: ClassVar[str] = "Register pressure"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(SCRATCH, "down"), Objective(WAVES, "up"))
-    remedy: ClassVar[tuple[str, ...]] = (
-        (
-            "declare the largest workgroup with `__launch_bounds__(n)`: below 1024 work-items it may use "
-            "more registers"
-        ),
-        "shorten live ranges: load where the value is used, split the kernel, unroll less",
-        "keep large per-work-item arrays in LDS, or compute them again",
-    )
     needs: ClassVar[tuple[Need, ...]] = (
         Need(("instructions", "code object"), "spills, a finding per line; waves per SIMD"),
         Need(
@@ -66,11 +57,6 @@ class RegisterPressure(Formula):
         ),
     )
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
-    guidance: ClassVar[tuple[str, ...]] = (
-        "In this attempt only add __launch_bounds__ with the workgroup size of the recorded launches.",
-        "In this attempt shorten live ranges: declare and load values where they are used, and unroll less.",
-        "In this attempt keep the largest per-thread array in LDS or recompute its elements.",
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """Spills by line, or the step of occupancy; worst first."""

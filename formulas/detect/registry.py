@@ -5,10 +5,8 @@ Takes a `Profile`, gives the findings worth showing, the ones with the most GPU 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import SourceTexts
@@ -32,8 +30,8 @@ from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.register_pressure import RegisterPressure
 from hipscope.formulas.detect.sites import underlined
 from hipscope.formulas.detect.spinning import Spinning
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import estimated_speedup, speedup_limit, usual_speedup
+from hipscope.formulas.tables import THRESHOLDS
 
 FORMULAS: tuple[Formula, ...] = (
     BankConflict(),
@@ -53,7 +51,6 @@ FORMULAS: tuple[Formula, ...] = (
     NarrowAccess(),
     DoubleDivision(),
 )
-_OLD_PARAMETERS = 3  # self, profile, kernel
 # Has no finding of its own: it says what bounds the kernels in which the others find nothing.
 DIAGNOSE = DiagnoseOnly()
 
@@ -213,32 +210,17 @@ _LONGEST = 3  # kernels that are told whatever their part
 
 
 def ask_formula(formula: Formula, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
-    """What one formula finds in one kernel; nothing, with a warning, when a formula of another package fails."""
+    """What one formula finds in one kernel, with the columns of what it points at; nothing, with a warning, when a
+    formula of another package fails.
+    """
     try:
-        return _found(formula, profile, kernel, texts)
+        found = list(formula.detect(profile, kernel, texts))
+        if not all(isinstance(f, Finding) for f in found):
+            raise TypeError("it gave something else than findings")
+        return [underlined(f, texts) for f in found]
     except Exception as error:
         _excuse(formula, "detect", error)
         return []
-
-
-def _found(formula: Formula, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
-    """What it finds, with the columns of what it points at.
-
-    A formula of another package that was written for hipscope 0.1 takes no texts; until 0.3 it is asked all the same.
-    """
-    if _takes_texts(type(formula)):
-        found = list(formula.detect(profile, kernel, texts))
-    else:
-        found = list(formula.detect(profile, kernel))  # type: ignore[call-arg]
-    if not all(isinstance(f, Finding) for f in found):
-        raise TypeError("it gave something else than findings")
-    return [underlined(f, texts) for f in found]
-
-
-@cache
-def _takes_texts(kind: type[Formula]) -> bool:
-    taken = list(inspect.signature(kind.detect).parameters.values())
-    return len(taken) > _OLD_PARAMETERS or any(p.kind is p.VAR_POSITIONAL for p in taken)
 
 
 def _excuse(formula: Formula, what: str, error: Exception) -> None:

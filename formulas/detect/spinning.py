@@ -11,12 +11,12 @@ from typing import ClassVar
 from hipscope.analysis.metrics.machine_loops import machine_loops
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Formula, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Need, Objective
 from hipscope.formulas.detect.dataflow import read_registers, written_registers
 from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
 from hipscope.formulas.detect.sites import Site, finding_at, sites
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.detect.time_at_stake import cost_share
+from hipscope.formulas.tables import THRESHOLDS, Worded
 
 _ROUNDS = "rounds of waiting per wave"
 _LONGEST = 48  # instructions: a loop that only looks is short, whatever it waits with
@@ -36,18 +36,11 @@ _MEMORY = (
 )
 
 
-class Spinning(Formula):
+class Spinning(Worded):
     """Flags of other workgroups, spin locks, barriers of the whole grid by hand, look-back scans."""
 
     name: ClassVar[str] = "spinning"
-    title: ClassVar[str] = "Waves that wait for other waves"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_ROUNDS, "down"),)
-    remedy: ClassVar[tuple[str, ...]] = (
-        "split the kernel where waves meet: the next launch sees all that this one wrote, and no wave waits on a SIMD",
-        "let one lane of a workgroup look, and the others wait at `__syncthreads()`",
-        "where a lock guards an update: an atomic operation in its place, or one lock for all lanes of a workgroup",
-        "wait with `__builtin_amdgcn_s_sleep`, so that who is waited for has the SIMD",
-    )
     needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002

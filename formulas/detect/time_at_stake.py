@@ -13,7 +13,7 @@ from hipscope.analysis.metrics.roofline import FLOP_COUNTERS, bound_fraction, ro
 from hipscope.analysis.metrics.stalls import StallTable, blamed_stalls, stall_table, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.formulas.base import Work
-from hipscope.formulas.detect.thresholds import THRESHOLDS
+from hipscope.formulas.tables import THRESHOLDS
 
 # Without them a capture does not show whether a kernel is bound by latency (analysis/metrics/roofline.py).
 LATENCY_COUNTERS = (*FLOP_COUNTERS, "TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum")

@@ -19,7 +19,9 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     declarations_in,
+    joins,
     names_in,
+    operator_of,
     text_of,
     walk,
 )
@@ -64,7 +66,7 @@ def _set_first(body: Node, name: str) -> bool:
     if first is None or assignment is None or assignment.type != "assignment_expression":
         return False
     statement = assignment.parent
-    plain = text_of(child_of(assignment, "operator")) == "=" and child_of(assignment, "left").id == first.id
+    plain = operator_of(assignment) == "=" and child_of(assignment, "left").id == first.id
     return (
         plain
         and name not in names_in(child_of(assignment, "right"))
@@ -94,13 +96,13 @@ def _kind(change: Node, name: str, carried: set[str], derived: set[str]) -> Pass
     """What one change of a carried variable hands on."""
     if change.type == "update_expression":
         return "sums" if not _asked(change, carried) else "unknown"
-    value, operator = child_of(change, "right"), text_of(child_of(change, "operator"))
+    value, operator = child_of(change, "right"), operator_of(change)
     if operator != "=":
         adds = operator.removesuffix("=") in _SUMMING and not names_in(value) & derived
         return "chain" if not adds else "unknown" if _asked(change, carried) else "sums"
     if not names_in(value) & derived:
         return _chosen(change, carried)
-    if value.type == "binary_expression" and text_of(child_of(value, "operator")) in _SUMMING:
+    if joins(value, *_SUMMING):
         return (
             "sums" if _once((child_of(value, "left"), child_of(value, "right")), name, derived) else "chain"
         )
@@ -142,7 +144,7 @@ def _chosen(change: Node, carried: set[str]) -> PassedOn:
         pairs = [
             {text_of(child_of(n, "left")), text_of(child_of(n, "right"))}
             for n in sides
-            if text_of(child_of(n, "operator")) in ("<", ">", "<=", ">=")
+            if operator_of(n) in ("<", ">", "<=", ">=")
         ]
         kept = [
             {text_of(_target(n)), text_of(child_of(n, "right"))}
@@ -166,7 +168,7 @@ def _of_elements(body: Node, array: str, changes: Iterable[tuple[Node, Node]]) -
     if len(elements) == 1:
         if any(names_in(_target(n)) & counters for n in mine):
             return "nothing"
-        added = all(n.type == "update_expression" or text_of(child_of(n, "operator")) != "=" for n in mine)
+        added = all(n.type == "update_expression" or operator_of(n) != "=" for n in mine)
         read = any(array in names_in(child_of(n, "right")) for n in mine if n.type != "update_expression")
         return "sums" if added else "unknown" if read else "nothing"
     return "unknown"

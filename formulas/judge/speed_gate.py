@@ -12,9 +12,9 @@ from hipscope.analysis.metrics.occupancy import Occupancy, occupancy
 from hipscope.analysis.profile import Kernel, Profile
 from hipscope.formulas.base import MIN_SHARE, Formula, Objective, format_value
 from hipscope.formulas.detect.registry import all_formulas, ask_formula, measure_one
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.judge.outcome import Outcome, Trade
 from hipscope.formulas.judge.timed_replay import Measured, SpeedupRange
+from hipscope.formulas.tables import THRESHOLDS
 
 _MOVED = 0.97  # the objective's metric must become at least 3 % better
 _WORSE = 1.10  # another metric that becomes worse than this is a part of the price

@@ -19,7 +19,7 @@ from hipscope.analysis.semantics.records import HostExpression, KernelLaunch, Pl
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.parse import parse
-from hipscope.formulas.detect.grid_stride import strides
+from hipscope.formulas.detect.launch_gain import strides
 from hipscope.formulas.facts.host_values import NotKnown, Numbers, depends_on, value_of
 from hipscope.formulas.launches.coverage import reaches_all
 from hipscope.formulas.propose.splice import Splice, apply_splices

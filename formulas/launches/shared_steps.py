@@ -20,11 +20,16 @@ from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
     arguments_of,
+    bare,
     called,
     child_of,
     condition_of,
     declarations_in,
+    joins,
     names_in,
+    operator_of,
+    sets,
+    statements_of,
     text_of,
     walk,
 )
@@ -197,7 +202,7 @@ def _only_counts(name: str, loop: Node, kernel: KernelSyntax) -> bool:
 
 
 def _sets(start: Node, name: str) -> bool:
-    plain = start.type == "assignment_expression" and text_of(child_of(start, "operator")) == "="
+    plain = sets(start)
     return plain and text_of(child_of(start, "left")) == name
 
 
@@ -208,7 +213,7 @@ def _is_set(use: Node) -> bool:
         return False
     if outer.type == "init_declarator":
         return child_of(outer, "declarator").id == use.id
-    plain = outer.type == "assignment_expression" and text_of(child_of(outer, "operator")) == "="
+    plain = sets(outer)
     return plain and child_of(outer, "left").id == use.id
 
 
@@ -252,12 +257,11 @@ def _inside(node: Node, outer: Node) -> bool:
 
 def _added(index: Node, counter: str) -> bool:
     """Whether the counter, perhaps times something, is one term of a sum."""
-    if index.type == "parenthesized_expression":
-        return _added(index.named_children[0], counter)
+    index = bare(index)
     if index.type != "binary_expression":
         return text_of(index) == counter
     sides = [child_of(index, side) for side in ("left", "right")]
-    operator = text_of(child_of(index, "operator"))
+    operator = operator_of(index)
     if operator == "*":
         return any(text_of(s) == counter for s in sides) and sum(counter in names_in(s) for s in sides) == 1
     having = [s for s in sides if counter in names_in(s)]
@@ -378,9 +382,9 @@ def _put_together(name: str, sign: str, right: Node) -> Carried | None:
         return Carried(name, "bits", sign[0], "")
     if sign != "=":
         return None
-    if right.type == "binary_expression" and text_of(child_of(right, "operator")) in ("+", "-"):
+    if joins(right, "+", "-"):
         sides = [text_of(child_of(right, side)) for side in ("left", "right")]
-        swapped = sides[1] == name and text_of(child_of(right, "operator")) == "+"
+        swapped = sides[1] == name and operator_of(right) == "+"
         return Carried(name, "sum", "+", "") if sides[0] == name or swapped else None
     function = (called(right) or "").removeprefix("std::")
     arguments = [text_of(a) for a in arguments_of(right)]
@@ -395,7 +399,7 @@ def _key(node: Node) -> str | None:
     """`sum`, or `sum.x` of a variable of the thread."""
     if node.type == "identifier":
         return text_of(node)
-    if node.type == "field_expression" and text_of(child_of(node, "operator")) == ".":
+    if node.type == "field_expression" and operator_of(node) == ".":
         base = child_of(node, "argument")
         return f"{text_of(base)}.{text_of(child_of(node, 'field'))}" if base.type == "identifier" else None
     return None
@@ -427,16 +431,11 @@ def _best(statement: Node, outside: set[str], counter: str) -> Carried | None:
 
 def _taken(consequence: Node) -> dict[str, str] | None:
     """What each variable is set to by statements that only set variables."""
-    inner = only_statement(consequence)
-    inside = (
-        [n for n in inner.named_children if n.type != "comment"]
-        if inner.type == "compound_statement"
-        else [inner]
-    )
+    inside = statements_of(only_statement(consequence))
     found: dict[str, str] = {}
     for one in inside:
         node = one.named_children[0] if one.type == "expression_statement" and one.named_children else one
-        if node.type != "assignment_expression" or text_of(child_of(node, "operator")) != "=":
+        if not sets(node):
             return None
         name = text_of(child_of(node, "left"))
         if child_of(node, "left").type != "identifier" or name in found:
@@ -460,7 +459,7 @@ def _operands(statement: Node, one: Carried) -> Iterator[Node]:
     if node.type == "update_expression":
         return
     right = child_of(node, "right")
-    if text_of(child_of(node, "operator")) != "=":
+    if operator_of(node) != "=":
         yield right
     elif right.type == "binary_expression":
         yield from (s for s in (child_of(right, "left"), child_of(right, "right")) if text_of(s) != one.name)

@@ -67,3 +67,5 @@ class Refusal:
 
 
 Proposal = list[Candidate] | Family | Advice | Refusal
+# What a rule returns: one candidate stands for a list of it, a sentence for a refusal.
+Answer = Proposal | Candidate | str

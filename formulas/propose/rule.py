@@ -12,16 +12,18 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Proposal
+from hipscope.formulas.propose.candidate import Answer, Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.splice import Splice, apply_splices
 
-Rewriter = Callable[[bytes, KernelSyntax, Finding | None, LaunchFacts], Proposal]
+# One that wants to know where the finding is has a fourth parameter, `finding`.
+Rewriter = Callable[[bytes, KernelSyntax, LaunchFacts], Answer]
 _PART = re.compile(r"\n+(?=(?:Needs|Assumes|Results|For): )")
 
 
@@ -59,8 +61,26 @@ class Rule:
     def __call__(
         self, source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
     ) -> Proposal:
-        """The rule's answer."""
-        return self.propose(source, kernel, finding, facts)
+        """The rule's answer, under its name."""
+        propose: Callable[..., Answer] = self.propose
+        where = {"finding": finding} if self._of_findings else {}
+        answer = propose(source, kernel, facts, **where)
+        if isinstance(answer, str):
+            return Refusal(self.name, answer)
+        if isinstance(answer, Candidate):
+            answer = [answer]
+        if isinstance(answer, list):
+            return [self._named(candidate) for candidate in answer]
+        if isinstance(answer, Family):
+            return replace(answer, candidates=tuple(map(self._named, answer.candidates)))
+        return answer
+
+    @functools.cached_property
+    def _of_findings(self) -> bool:
+        return "finding" in inspect.signature(self.propose).parameters
+
+    def _named(self, candidate: Candidate) -> Candidate:
+        return replace(candidate, recipe=self.name)
 
 
 def rewrite(
@@ -73,6 +93,22 @@ def rewrite(
 ) -> Callable[[Rewriter], Rule]:
     """Makes a function a rule; the arguments are those of `Rule`."""
     return lambda propose: Rule(name, group, propose, answers, rank=rank, approximate=approximate, **flags)
+
+
+def edited(
+    text: bytes,
+    splices: Iterable[Splice] = (),
+    *,
+    title: str,
+    expected: str,
+    exact: bool = True,
+    terms: int = 1,
+    assumes: tuple[str, ...] = (),
+    only_for: str = "",
+) -> Candidate:
+    """The candidate of a file's text with the splices done; the rule puts its name to it."""
+    new = apply_splices(text, splices)
+    return Candidate("", title, new, expected, exact, terms, assumes, only_for=only_for)
 
 
 @functools.cache

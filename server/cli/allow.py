@@ -12,11 +12,6 @@ from hipscope.server.console.options import named_path
 from hipscope.server.console.terminal import failures_reported
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(allow)
-
-
 def allow(
     folder: Annotated[
         Path,

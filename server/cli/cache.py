@@ -21,11 +21,6 @@ _PUT_OFF = (
 )
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(cache)
-
-
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all that is in it.")] = False,
     format: FormatOption = Format.TEXT,

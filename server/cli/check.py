@@ -16,7 +16,6 @@ from hipscope.server.console.options import (
     JobsOption,
     KeepGoingOption,
     OutputOption,
-    ProgramCommand,
     Sources,
     emulator_only,
     program_arguments,
@@ -30,11 +29,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hipscope.server.reports.schema.check import CheckReport
-
-
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command(cls=ProgramCommand)(check)
 
 
 def check(

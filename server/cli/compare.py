@@ -16,7 +16,6 @@ from hipscope.server.console.options import (
     Format,
     GateFormatOption,
     OutputOption,
-    ProgramCommand,
     WriteOption,
     program_arguments,
 )
@@ -60,11 +59,6 @@ class _Done:
     head: Report | None
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command(cls=ProgramCommand)(compare)
-
-
 def compare(
     context: typer.Context,
     base: Annotated[
@@ -81,7 +75,6 @@ def compare(
         typer.Argument(
             metavar="PROGRAM...",
             help="For revisions: the programs to profile in each, relative to the current directory; without, it.",
-            show_default=False,
         ),
     ] = None,
     fail_on: Annotated[

@@ -12,11 +12,6 @@ from hipscope.server.console.options import Source
 from hipscope.server.console.terminal import failures_reported
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(consent)
-
-
 def consent(
     source: Source = Path(),
     withdraw: Annotated[

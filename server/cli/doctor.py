@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 REPORT = "hipscope-gpu-report.json"
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(doctor)
-
-
 def doctor(
     program: Annotated[
         Path | None,

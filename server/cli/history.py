@@ -24,15 +24,7 @@ _PAGE = ".html"
 Project = Annotated[
     Path, typer.Option("--project", parser=named_path, metavar="DIR", help="The project's folder.")
 ]
-KernelOption = Annotated[
-    str | None, typer.Argument(metavar="[KERNEL]", help="Only this kernel.", show_default=False)
-]
-
-
-def add(app: typer.Typer) -> None:
-    """Add the subcommands."""
-    app.command()(history)
-    app.command()(attempts)
+KernelOption = Annotated[str | None, typer.Argument(metavar="[KERNEL]", help="Only this kernel.")]
 
 
 def history(
@@ -44,7 +36,6 @@ def history(
             parser=named_path,
             metavar="REPORT",
             help="Add a saved report of profile or optimize (-o) at the commit that is checked out.",
-            show_default=False,
         ),
     ] = None,
     output: Annotated[
@@ -55,7 +46,6 @@ def history(
             parser=named_path,
             metavar="FILE",
             help="Write all rows as a table to this file: .csv or .parquet; .html: a page.",
-            show_default=False,
         ),
     ] = None,
     importance: Annotated[

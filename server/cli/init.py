@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hipscope.server.console.options import ProgramCommand, named_path, program_arguments
+from hipscope.server.console.options import named_path, program_arguments
 from hipscope.server.console.terminal import (
     check_writable,
     failures_reported,
@@ -26,11 +26,6 @@ _SECONDS = 30.0
 _MOST_TRIED = 4
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command(cls=ProgramCommand)(init)
-
-
 def init(
     context: typer.Context,
     directory: Annotated[
@@ -41,7 +36,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace a hipscope.toml that is there.")] = False,
     program: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which of several programs to take.", show_default=False),
+        typer.Option(metavar="NAME", help="Which of several programs to take."),
     ] = None,
     untried: Annotated[
         bool, typer.Option("--untried", help="Write what the build files say; build and run nothing.")
@@ -178,7 +173,7 @@ def _ask_for_arguments(best: Tried) -> list[str]:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return []
     sys.stderr.write(f"hipscope: {_of_tried(best)}\n")
-    said: str = typer.prompt("arguments", default="", show_default=False, err=True)
+    said: str = typer.prompt("arguments", default="", err=True)
     return shlex.split(said)
 
 
@@ -190,9 +185,7 @@ def _ask_for_less(tried: Tried) -> list[str]:
         return []
     for line in _of_long_run(tried):
         sys.stderr.write(f"hipscope: {line}\n")
-    said: str = typer.prompt(
-        "arguments for a smaller problem (empty: as it is)", default="", show_default=False, err=True
-    )
+    said: str = typer.prompt("arguments for a smaller problem (empty: as it is)", default="", err=True)
     return shlex.split(said)
 
 

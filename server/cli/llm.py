@@ -26,21 +26,16 @@ class TrainedBy(StrEnum):
     GEPA = "gepa"
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(llm)
-
-
 def llm(
     action: Annotated[LlmAction, typer.Argument(help="Train on the tasks, or score the model on them.")],
     tasks: Annotated[Path, typer.Argument(help="A folder of tasks: programs, or AgentKernelArena's.")],
     held_out: Annotated[
         Path | None,
-        typer.Option(help="Tasks that training is scored on and does not see.", show_default=False),
+        typer.Option(help="Tasks that training is scored on and does not see."),
     ] = None,
     program: Annotated[
         Path | None,
-        typer.Option(help="The program file: written by train, scored by evaluate.", show_default=False),
+        typer.Option(help="The program file: written by train, scored by evaluate."),
     ] = None,
     optimizer: Annotated[
         TrainedBy, typer.Option(help="How to train: demonstrations, or instructions by reflection.")

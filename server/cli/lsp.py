@@ -10,11 +10,6 @@ import typer
 from hipscope.server.console.terminal import STOPPED
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(lsp)
-
-
 def lsp(
     tcp: Annotated[
         bool, typer.Option("--tcp", help="Listen on a port instead of standard input and output.")

@@ -8,36 +8,36 @@ Results go to standard output, progress and errors to standard error. Every fail
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from hipscope.server.cli import (
-    allow,
-    cache,
-    check,
-    compare,
-    consent,
-    doctor,
-    emulate,
-    emulator,
-    history,
-    init,
-    llm,
-    lsp,
-    man,
-    mcp,
-    optimize,
-    profile,
-    prompt,
-    recipes,
-    resources,
-    restore,
-    show,
-    sweep,
-    validate,
-)
+from hipscope.server.cli import emulate
+from hipscope.server.cli.allow import allow
+from hipscope.server.cli.cache import cache
+from hipscope.server.cli.check import check
+from hipscope.server.cli.compare import compare
+from hipscope.server.cli.consent import consent
+from hipscope.server.cli.doctor import doctor
+from hipscope.server.cli.emulator import emulator
+from hipscope.server.cli.history import attempts, history
+from hipscope.server.cli.init import init
+from hipscope.server.cli.llm import llm
+from hipscope.server.cli.lsp import lsp
+from hipscope.server.cli.man import man
+from hipscope.server.cli.mcp import mcp
+from hipscope.server.cli.optimize import optimize
+from hipscope.server.cli.profile import profile
+from hipscope.server.cli.prompt import prompt
+from hipscope.server.cli.recipes import recipes
+from hipscope.server.cli.resources import resources
+from hipscope.server.cli.restore import restore
+from hipscope.server.cli.show import show
+from hipscope.server.cli.sweep import sweep
+from hipscope.server.cli.validate import validate
 from hipscope.server.console.manner import MANNER, Color, Manner, MannerGroup
+from hipscope.server.console.options import ProgramCommand
 from hipscope.server.console.terminal import prepare_output
 
 app = typer.Typer(
@@ -89,8 +89,14 @@ def main() -> None:
     app(prog_name="hipscope")
 
 
+command: Callable[..., None]
+# What follows `--` is the program's.
+_OF_A_PROGRAM = (init, profile, compare, check, optimize, validate, prompt)
 for command in (
-    init, profile, show, compare, history, check, resources, optimize, recipes, validate, restore, prompt, consent, llm,
-    allow, sweep, emulate, emulator, doctor, cache, lsp, mcp, man,
+    init, profile, show, compare, history, attempts, check, resources, optimize, recipes, validate, restore, prompt,
+    consent, llm, allow, sweep,
 ):  # fmt: skip
-    command.add(app)
+    app.command(cls=ProgramCommand if command in _OF_A_PROGRAM else None)(command)
+emulate.add(app)
+for command in (emulator, doctor, cache, lsp, mcp, man):
+    app.command()(command)

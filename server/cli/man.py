@@ -28,13 +28,9 @@ _EXIT = (
 )
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-
-    @app.command()
-    def man() -> None:
-        """Write the manual page: hipscope man | man -l -"""
-        sys.stdout.write(page())
+def man() -> None:
+    """Write the manual page: hipscope man | man -l -"""
+    sys.stdout.write(page())
 
 
 def page() -> str:

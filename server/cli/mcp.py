@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(mcp)
-
-
 def mcp(
     root: Annotated[
         list[Path] | None,
@@ -31,7 +26,6 @@ def mcp(
             metavar="DIR",
             help="A folder whose files an agent may name; the current directory when none is named. What is built and "
             "run must be allowed, too (`hipscope allow`).",
-            show_default=False,
         ),
     ] = None,
     http: Annotated[
@@ -43,7 +37,6 @@ def mcp(
             metavar="PORT",
             help="Serve streamable HTTP on this port of 127.0.0.1 (0: a free one) in place of standard streams; "
             "the token is HIPSCOPE_MCP_TOKEN, or a new one that is printed.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -20,7 +20,6 @@ from hipscope.server.console.options import (
     FindingsFormatOption,
     Format,
     OutputOption,
-    ProgramCommand,
     Rewriter,
     Sources,
     program_arguments,
@@ -42,21 +41,14 @@ if TYPE_CHECKING:
     from hipscope.server.reports.schema.optimize import Optimization
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command(cls=ProgramCommand)(optimize)
-
-
 def optimize(  # one parameter per option of the command
     context: typer.Context,
     sources: Sources = None,
     formula: Annotated[
         str, typer.Option(help="auto takes the finding with the most time at stake.")
     ] = "auto",
-    kernel: Annotated[str | None, typer.Option(help="Only this kernel.", show_default=False)] = None,
-    rewriter: Annotated[
-        Rewriter | None, typer.Option(help="Who proposes rewrites.", show_default=False)
-    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="Only this kernel.")] = None,
+    rewriter: Annotated[Rewriter | None, typer.Option(help="Who proposes rewrites.")] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -64,7 +56,6 @@ def optimize(  # one parameter per option of the command
             help="Rewrite the file again on its new text, so many times in all at most, each time the kernel "
             "that is expected to save most then. Left out: with recipes and modelled times 3 of each kernel, with a "
             "model beside them until neither gains; else 1.",
-            show_default=False,
         ),
     ] = None,
     time_limit: Annotated[
@@ -73,7 +64,6 @@ def optimize(  # one parameter per option of the command
             min=1,
             metavar="SECONDS",
             help="End the search after so long, with the best verified rewrite so far; as the first Ctrl-C does.",
-            show_default=False,
         ),
     ] = None,
     every: Annotated[
@@ -85,12 +75,10 @@ def optimize(  # one parameter per option of the command
     ] = False,
     budget: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="For --all: how long it may take, such as 2h or 1h30m.", show_default=False
-        ),
+        typer.Option(metavar="TIME", help="For --all: how long it may take, such as 2h or 1h30m."),
     ] = None,
     test_command: Annotated[
-        str | None, typer.Option(help="The project's own tests, as a further gate.", show_default=False)
+        str | None, typer.Option(help="The project's own tests, as a further gate.")
     ] = None,
     again: Annotated[
         bool,

@@ -19,7 +19,6 @@ from hipscope.server.console.options import (
     JobsOption,
     KeepGoingOption,
     OutputOption,
-    ProgramCommand,
     Sources,
     program_arguments,
     sources_or_here,
@@ -41,23 +40,16 @@ if TYPE_CHECKING:
 _EMULATOR_SAYS = "hipscope emulator: kernel "
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command(cls=ProgramCommand)(profile)
-
-
 def profile(
     context: typer.Context,
     sources: Sources = None,
     bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,
     device: DeviceOption = None,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="How many kernels to show.", show_default=False)
-    ] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="How many kernels to show.")] = None,
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", metavar="NAME", help="Show this kernel only.", show_default=False),
+        typer.Option("--kernel", metavar="NAME", help="Show this kernel only."),
     ] = None,
     keep_going: KeepGoingOption = False,
     jobs: JobsOption = 1,

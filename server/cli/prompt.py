@@ -15,7 +15,6 @@ from hipscope.server.console.options import (
     Format,
     FormatOption,
     OutputOption,
-    ProgramCommand,
     Source,
     program_arguments,
 )
@@ -26,16 +25,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command(cls=ProgramCommand)(prompt)
-
-
 def prompt(
     context: typer.Context,
     source: Source = Path(),
     kernel: Annotated[
-        str | None, typer.Option(help="This kernel; else the one with the worst finding.", show_default=False)
+        str | None, typer.Option(help="This kernel; else the one with the worst finding.")
     ] = None,
     bench: BenchOption = None,
     backend: BackendOption = Backend.AUTO,

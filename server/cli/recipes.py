@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 _PARTS = ("group", "answers", "changes", "needs", "assumes", "results", "programs")
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(recipes)
-
-
 def recipes(
     name: Annotated[str | None, typer.Argument(help="One alone, with all that is said of it.")] = None,
     format: FormatOption = Format.TEXT,

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 LIMIT_PASSED = 5
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(resources)
-
-
 def resources(
     sources: Sources = None,
     fail_on: Annotated[
@@ -44,7 +39,6 @@ def resources(
             metavar="LIMITS",
             help="Leave with 5 when a kernel passes one of these, with commas: 'spills>0,vgprs>128,occupancy<4'. "
             "Names: vgprs, agprs, registers, sgprs, spills, scratch, lds, occupancy, notes.",
-            show_default=False,
         ),
     ] = None,
     bench: BenchOption = None,

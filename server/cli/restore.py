@@ -12,22 +12,18 @@ from hipscope.server.console.options import named_path
 from hipscope.server.console.terminal import failures_reported
 
 
-def add(app: typer.Typer) -> None:
-    """Register the subcommand."""
+def restore(
+    file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="The file to restore.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Also if it has changed since; later changes are lost.")
+    ] = False,
+) -> None:
+    """Put back the text that a file had before its last rewrite, from where hipscope kept it."""
+    with failures_reported():
+        from hipscope.formulas.optimize import verified_edit
 
-    @app.command()
-    def restore(
-        file: Annotated[Path, typer.Argument(parser=named_path, metavar="FILE", help="The file to restore.")],
-        force: Annotated[
-            bool, typer.Option("--force", help="Also if it has changed since; later changes are lost.")
-        ] = False,
-    ) -> None:
-        """Put back the text that a file had before its last rewrite, from where hipscope kept it."""
-        with failures_reported():
-            from hipscope.formulas.optimize import verified_edit
-
-            kept = verified_edit.restore(file, force=force)
-            own, *others = (path.name for path in kept)
-            sys.stdout.write(f"{file} has its text of {own} again\n")
-            for name in others:
-                sys.stdout.write(f"and a file of the same rewrite that of {name}\n")
+        kept = verified_edit.restore(file, force=force)
+        own, *others = (path.name for path in kept)
+        sys.stdout.write(f"{file} has its text of {own} again\n")
+        for name in others:
+            sys.stdout.write(f"and a file of the same rewrite that of {name}\n")

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from hipscope.server.reports.schema.profile import Report
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(show)
-
-
 def show(
     paths: Annotated[
         list[Path],
@@ -38,11 +33,9 @@ def show(
     ],
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", metavar="NAME", help="Show this kernel only.", show_default=False),
+        typer.Option("--kernel", metavar="NAME", help="Show this kernel only."),
     ] = None,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="How many kernels to show.", show_default=False)
-    ] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="How many kernels to show.")] = None,
     source_root: Annotated[
         list[Path] | None,
         typer.Option(
@@ -50,7 +43,6 @@ def show(
             parser=named_path,
             metavar="DIR",
             help="Where the profiled sources are; the current directory when none is named.",
-            show_default=False,
         ),
     ] = None,
     metrics: Annotated[
@@ -60,14 +52,11 @@ def show(
             metavar="GROUP",
             help="What the hardware counters say: all, or work, units, mix, waves, launch, lds, l1, l2, memory, fetch, "
             "spill, intensity.",
-            show_default=False,
         ),
     ] = None,
     line: Annotated[
         str | None,
-        typer.Option(
-            "--line", metavar="FILE:LINE", help="Explain this source line only.", show_default=False
-        ),
+        typer.Option("--line", metavar="FILE:LINE", help="Explain this source line only."),
     ] = None,
     isa: Annotated[
         bool,

@@ -19,27 +19,19 @@ if TYPE_CHECKING:
 _SHOWN = 40
 
 
-def add(app: typer.Typer) -> None:
-    """Add the subcommand."""
-    app.command()(sweep)
-
-
 def sweep(
     specification: Annotated[
         Path, typer.Argument(parser=named_path, metavar="SPEC.toml", help="What to do; see docs/sweep.md.")
     ],
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Processes of the local cluster; left out: one for each core.", show_default=False
-        ),
+        typer.Option(min=1, help="Processes of the local cluster; left out: one for each core."),
     ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="A dask scheduler that is there, such as tcp://host:8786.",
-            show_default=False,
         ),
     ] = None,
     slurm: Annotated[
@@ -48,7 +40,6 @@ def sweep(
             min=1,
             metavar="JOBS",
             help="Work in so many jobs of SLURM, with dask-jobqueue's settings.",
-            show_default=False,
         ),
     ] = None,
     dashboard: Annotated[
@@ -62,7 +53,6 @@ def sweep(
             parser=named_path,
             metavar="FILE",
             help="Write all rows as a table to this file: .csv or .parquet.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -106,7 +106,6 @@ Sources = Annotated[
         parser=named_path,
         metavar="SOURCE|DIR",
         help="Programs, or directories with hipscope.toml; the current directory when there is none.",
-        show_default=False,
     ),
 ]
 
@@ -117,7 +116,6 @@ BenchOption = Annotated[
         "--bench",
         metavar="NAME",
         help="Run this bench of the source; without, all benches of a source that has no main.",
-        show_default=False,
     ),
 ]
 
@@ -133,7 +131,7 @@ BackendOption = Annotated[
 
 
 DeviceOption = Annotated[
-    str | None, typer.Option(help="GPU to model: mi300x, mi300a, mi250x, mi210, mi355x.", show_default=False)
+    str | None, typer.Option(help="GPU to model: mi300x, mi300a, mi250x, mi210, mi355x.")
 ]
 
 
@@ -204,7 +202,6 @@ WriteOption = Annotated[
         parser=_form_and_file,
         metavar="FORMAT=FILE",
         help="Also write the result in this form, such as html=change.html or sarif=head.sarif; may be repeated.",
-        show_default=False,
     ),
 ]
 
@@ -217,7 +214,6 @@ OutputOption = Annotated[
         parser=named_path,
         metavar="FILE",
         help="Write the result to this file; .json, .html, .md and .sarif say its --format.",
-        show_default=False,
     ),
 ]
 

@@ -32,7 +32,7 @@ def _program(program: ComparedProgram) -> dict[str, Any]:
         "kernels": [
             {
                 "kernel": kernel,
-                "width": _width(kernel, largest),
+                "width": (abs(kernel.change) / largest if kernel.change is not None and largest else 0.0),
                 "moved": list(_moved(kernel)),
                 "lines": [line_words(line) for line in kernel.moved_lines],
                 **_findings(kernel),
@@ -40,10 +40,6 @@ def _program(program: ComparedProgram) -> dict[str, Any]:
             for kernel in program.kernels
         ],
     }
-
-
-def _width(kernel: ComparedKernel, largest: float) -> float:
-    return abs(kernel.change) / largest if kernel.change is not None and largest else 0.0
 
 
 def _moved(kernel: ComparedKernel) -> list[tuple[str, object, object]]:

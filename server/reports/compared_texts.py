@@ -47,7 +47,7 @@ def renamed_kernels(
     """The mangled name in the base by that in the head, of kernels whose texts are alike, the most alike first."""
     old, new = (
         [
-            (kernel.mangled, _words(kernel, text))
+            (kernel.mangled, [word for word in _WORDS.findall("\n".join(text)) if word != kernel.base_name])
             for kernel in kernels[:_MOST_COMPARED]
             if (text := texts.of(report, kernel)) is not None
         ]
@@ -66,10 +66,6 @@ def renamed_kernels(
         if ratio >= _ALIKE and after not in found and before not in found.values():
             found[after] = before
     return found
-
-
-def _words(kernel: Kernel, text: Sequence[str]) -> list[str]:
-    return [word for word in _WORDS.findall("\n".join(text)) if word != kernel.base_name]
 
 
 def moved_lines(

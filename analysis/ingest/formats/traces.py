@@ -107,7 +107,7 @@ def read_trace(folder: Path) -> Trace:
     damaged = 0
     for row in rows if isinstance(rows, list) else ():
         try:
-            if _is_label(row):
+            if str(row[0]).startswith("; "):
                 labels.append((str(row[0]).removeprefix("; "), str(row[3] or "")))
             else:
                 instructions.append(_instruction(row, columns, sampled, counted=sidecar is None))
@@ -219,10 +219,6 @@ def _columns(header: Any) -> dict[str, int]:
     names = [str(n) for n in names] if isinstance(names, list) else []
     # The first ten are found by position, as AMD's viewer does; what follows them by name.
     return {**{n: i for i, n in enumerate(_TEN_COLUMNS)}, **{n: i for i, n in enumerate(names) if i >= 10}}
-
-
-def _is_label(row: Sequence[Any]) -> bool:
-    return str(row[0]).startswith("; ")
 
 
 def _is_sampled(folder: Path) -> bool:

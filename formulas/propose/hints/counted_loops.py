@@ -20,6 +20,7 @@ from hipscope.analysis.source.nodes import (
     built_in,
     called,
     child_of,
+    joins,
     names_in,
     statements_of,
     text_of,
@@ -252,7 +253,7 @@ def _is_positive(node: Node, kernel: KernelSyntax, depth: int) -> bool:
     if node.type in ("parenthesized_expression", "cast_expression"):
         inner = child_of(node, "value") if node.type == "cast_expression" else node.named_children[0]
         return _is_positive(inner, kernel, depth)
-    if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "*", "/", "%"):
+    if joins(node, "+", "*", "/", "%"):
         return all(_is_positive(child_of(node, side), kernel, depth) for side in ("left", "right"))
     return False
 

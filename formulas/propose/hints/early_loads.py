@@ -20,7 +20,9 @@ from hipscope.analysis.source.nodes import (
     arguments_of,
     built_in,
     child_of,
+    joins,
     names_in,
+    operator_of,
     text_of,
     walk,
 )
@@ -314,7 +316,7 @@ class _Reader:
             name = text_of(term)
             if term.type == "parenthesized_expression" and term.named_children:
                 terms.append(term.named_children[0])
-            elif term.type == "binary_expression" and text_of(child_of(term, "operator")) == "+":
+            elif joins(term, "+"):
                 terms += [child_of(term, "left"), child_of(term, "right")]
             elif name in self._values:
                 terms.append(self._values[name].value)
@@ -345,7 +347,7 @@ def _asked(outer: Node, inner: Node) -> list[Guard]:
             return []
         return [Guard(asked, inner.id == child_of(outer, "consequence").id)]
     if outer.type == "binary_expression" and inner.id == child_of(outer, "right").id:
-        operator = text_of(child_of(outer, "operator"))
+        operator = operator_of(outer)
         if operator in ("&&", "||"):
             return [Guard(child_of(outer, "left"), operator == "&&")]
     return []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changes
-from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.nodes import child_of, joins, sets, takes_address, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.syntax import KernelSyntax
@@ -107,7 +107,7 @@ def _inner_loops(function: KernelSyntax, found: RefillLoop) -> Iterator[Node]:
 
 def _position_and_size(condition: Node) -> tuple[str, str] | None:
     """`position` and `64` of `position >= 64`."""
-    if condition.type != "binary_expression" or text_of(child_of(condition, "operator")) != ">=":
+    if not joins(condition, ">="):
         return None
     left, right = child_of(condition, "left"), child_of(condition, "right")
     is_number = right.type == "number_literal" and text_of(right).isdecimal() and text_of(right)[0] != "0"
@@ -120,7 +120,7 @@ def _is_own(name: str, kernel: KernelSyntax) -> bool:
     if parameter is not None and (parameter.pointer or "&" in parameter.type):
         return False
     for node in walk(kernel.body_node):
-        taken = node.type == "pointer_expression" and text_of(node).startswith("&")
+        taken = takes_address(node)
         if (taken or node.type in ("reference_declarator", "lambda_expression")) and name in text_of(node):
             return False
         if node.type == "declaration" and name in text_of(node) and "__shared__" in text_of(node):
@@ -133,7 +133,7 @@ def _starts_again(refill: Node, position: str, size: int) -> bool:
     inner = [n for n in refill.named_children if n.type != "comment"]
     last = inner[-1] if refill.type == "compound_statement" and inner else refill
     set_ = last.named_children[0] if last.type == "expression_statement" and last.named_children else last
-    if set_.type != "assignment_expression" or text_of(child_of(set_, "operator")) != "=":
+    if not sets(set_):
         return False
     value = text_of(child_of(set_, "right"))
     return text_of(child_of(set_, "left")) == position and value.isdecimal() and int(value, 10) < size

@@ -348,62 +348,37 @@ class ModelClient:
 
     def _explain(self, dspy: Any, error: Exception, begun: bool) -> ModelError:
         """A library's failure as one of ours, in one line, without the key. `begun`: a part of the answer had come."""
-        known = dspy.utils.exceptions
+        known, settings = dspy.utils.exceptions, self._settings
         said = self._one_line(str(getattr(error, "message", "") or error))
-        status = getattr(error, "status", None)
+        status, after = getattr(error, "status", None), getattr(error, "retry_after", None)
         where = f" (HTTP {status})" if status else ""
-        if isinstance(error, known.LMAuthError):
-            source = (
-                f"check the key in {self._settings.key_env}" if self._settings.key_env else "set llm.key_env"
-            )
-            return self._failed("auth", f"the key was not accepted{where}: {said}", source)
-        if isinstance(error, known.LMBillingError):
-            return self._failed(
-                "billing", f"the account has no credit{where}: {said}", "check it at the provider"
-            )
-        if isinstance(error, known.LMRateLimitError):
-            after = getattr(error, "retry_after", None)
-            wait = f"; it asks to wait {after:g} s" if after is not None else ""
-            return self._failed(
-                "rate_limit", f"too many requests{where}{wait}: {said}", "try later", retry_after=after
-            )
-        if isinstance(error, known.ContextWindowExceededError):
-            return self._failed(
-                "too_long",
-                f"the prompt is too long for the model{where}: {said}",
-                "lower llm.max_prompt_tokens",
-            )
-        if isinstance(error, known.LMTimeoutError):
-            return self._failed(
-                "timeout", f"the provider gave up waiting{where}: {said}", "raise llm.timeout_s"
-            )
-        if isinstance(error, known.LMServerError):
-            return self._failed("server", f"the provider failed{where}: {said}", "try later")
-        if begun and isinstance(error, known.LMStreamAssemblyError):
-            return self._failed(
-                "connection", f"the answer broke off: {said}", "try later, or set llm.stream = false"
-            )
-        if isinstance(error, known.LMTransportError | OSError):
-            return self._failed("connection", f"no connection: {said}", "check llm.api_base")
-        ours = known.LMInvalidRequestError | known.LMConfigurationError | known.LMUnsupportedFeatureError
-        if isinstance(error, ours) or (status or 0) >= 400:
-            return self._failed("refused", f"the request was refused{where}: {said}", "check llm.model")
-        return self._failed(
-            "garbage", f"the reply is not what the API defines{where}: {said}", "check llm.api_base"
-        )
+        wait = f"; it asks to wait {after:g} s" if after is not None else ""
+        key = f"check the key in {settings.key_env}" if settings.key_env else "set llm.key_env"
+        kinds: tuple[tuple[Any, FailureKind, str, str], ...] = (
+            (known.LMAuthError, "auth", f"the key was not accepted{where}", key),
+            (known.LMBillingError, "billing", f"the account has no credit{where}", "check it at the provider"),
+            (known.LMRateLimitError, "rate_limit", f"too many requests{where}{wait}", "try later"),
+            (known.ContextWindowExceededError, "too_long", f"the prompt is too long for the model{where}",
+             "lower llm.max_prompt_tokens"),
+            (known.LMTimeoutError, "timeout", f"the provider gave up waiting{where}", "raise llm.timeout_s"),
+            (known.LMServerError, "server", f"the provider failed{where}", "try later"),
+            (known.LMStreamAssemblyError if begun else (), "connection", "the answer broke off",
+             "try later, or set llm.stream = false"),
+            (known.LMTransportError | OSError, "connection", "no connection", "check llm.api_base"),
+            (known.LMInvalidRequestError | known.LMConfigurationError | known.LMUnsupportedFeatureError, "refused",
+             f"the request was refused{where}", "check llm.model"),
+        )  # fmt: skip
+        for types, kind, what, hint in kinds:
+            if isinstance(error, types) or (kind == "refused" and (status or 0) >= 400):
+                retry = after if kind == "rate_limit" else None
+                return self._failed(kind, f"{what}: {said}", hint, retry_after=retry)
+        what = f"the reply is not what the API defines{where}: {said}"
+        return self._failed("garbage", what, "check llm.api_base")
 
     def _failed(
-        self,
-        kind: FailureKind,
-        what: str,
-        hint: str | None = None,
-        *,
-        retry_after: float | None = None,
-        usage: Usage | None = None,
-        text: str = "",
+        self, kind: FailureKind, what: str, hint: str | None = None, *, retry_after: float | None = None
     ) -> ModelError:
-        message = f"{self._settings.destination}: {what}"
-        return ModelError(kind, message, hint, retry_after=retry_after, usage=usage, text=text)
+        return ModelError(kind, f"{self._settings.destination}: {what}", hint, retry_after=retry_after)
 
     def _one_line(self, text: str) -> str:
         """The first line, shortened, with the key blanked: providers quote the key that they refuse."""

@@ -27,8 +27,8 @@ from hipscope.analysis.source.declarations import needed_declarations
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Evidence, Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.llm.hardware_notes import HARDWARE_NOTES
 from hipscope.formulas.propose.llm.metrics import kernel_metrics
+from hipscope.formulas.tables import hardware_note
 
 _HOT_INSTRUCTIONS = 24
 _COSTLY = 0.01  # instructions below that share of the cycles say nothing
@@ -325,8 +325,8 @@ def metrics(measured: Kernel, device: Device) -> Section:
 
 def hardware(found: Sequence[Finding]) -> Section:
     """What the hardware does in the cases of the findings, with sources."""
-    notes = {f.formula: HARDWARE_NOTES[f.formula] for f in found if f.formula in HARDWARE_NOTES}
-    rows = [Row(n, f"{name}: {note.text}") for n, (name, note) in enumerate(notes.items())]
+    notes = {f.formula: note for f in found if (note := hardware_note(f.formula)) is not None}
+    rows = [Row(n, f"{name}: {note}") for n, (name, note) in enumerate(notes.items())]
     return Section("hardware", "The hardware", tuple(rows))
 
 

@@ -1,8 +1,9 @@
 """The deterministic rewrites: which of them answer which formula.
 
-A rule is a plain function of the source, the kernel's syntax, the finding and the captured launches, under `@rewrite`
-(`propose/rule.py`). It gives candidates, a Family of them to sweep, Advice that names what cannot be proved, or a
-Refusal that names the precondition that does not hold. It proves nothing itself: the judge does.
+A rule is a plain function of the source, the kernel's syntax and the captured launches, under `@rewrite`
+(`propose/rule.py`); one that wants it has the finding as well. It gives a candidate or several, a Family of them to
+sweep, Advice that names what cannot be proved, or the sentence of the precondition that does not hold. It proves
+nothing itself: the judge does.
 """
 
 from __future__ import annotations

@@ -107,16 +107,6 @@ def test_a_formula_of_another_package_is_asked_like_our_own(tmp_path: Path) -> N
     assert warned == ""
 
 
-def test_a_formula_that_takes_no_texts_is_asked_all_the_same_until_the_next_release(tmp_path: Path) -> None:
-    module = GOOD.replace("kernel: Kernel, texts: SourceTexts) ->", "kernel: Kernel) ->")
-    assert module != GOOD
-    folder = install(tmp_path / "site", "old", module, SAME.replace("broken", "old"))
-    answer, warned = ask(folder, config=tmp_path)
-    assert ["scalarWaits", 7, 0.46] in answer["found"]  # type: ignore[operator]
-    assert answer["columns"] == [[3, 11]]
-    assert warned == ""
-
-
 def test_the_package_of_the_guide_names_that_entry_point() -> None:
     assert 'scalarWaits = "scalar_waits:ScalarWaits"' in (PACKAGE / "pyproject.toml").read_text()
     page = (Path(__file__).parents[3] / "docs" / "formulas" / "write-your-own.md").read_text()

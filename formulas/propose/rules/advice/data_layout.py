@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +17,13 @@ from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import ancestors, child_of, declared_name, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
+from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.facts.passed_on import values_passed_on
-from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
+from hipscope.formulas.propose.candidate import Advice, Answer
 from hipscope.formulas.propose.rule import rewrite
 
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "data_layout"
 _NAMES = ("identifier", "field_expression")
 _ROW_REASON = "it takes a launch with more threads for each row, which is more than another block size"
 _SUMS = ", and sums would be added up in another order"
@@ -36,13 +32,15 @@ _LOAD_BYTES = 16  # the most that a lane loads at once: structures up to it are 
 
 
 @rewrite("data_layout", "Advice", "memoryAccess", advice=True, rank=40)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None
+) -> Answer:
     """Says which structures could be arrays, and which rows could be shared by more threads.
 
     Needs: recorded launches, and accesses that the lane model follows.
     """
     if not facts.launches:
-        return Refusal(NAME, "no captured launch shows the shape of the workgroups")
+        return "no captured launch shows the shape of the workgroups"
     given = pointers_of(kernel, facts)
     elements = _local_pointers(kernel, given) | {name: _Pointer(kind, name) for name, kind in given.items()}
     accesses = [s for s in kernel.subscripts if s.base in elements and len(s.indices) == 1]
@@ -64,7 +62,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             continue
         if advice is not None:
             return advice
-    return Refusal(NAME, "no access has lanes that walk along rows or that use one member of a structure")
+    return "no access has lanes that walk along rows or that use one member of a structure"
 
 
 def _spread(

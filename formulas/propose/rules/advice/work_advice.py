@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
+from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.launch_config import BUSY, LANES, ROUNDS, SIMDS
-from hipscope.formulas.detect.thresholds import THRESHOLDS
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
+from hipscope.formulas.propose.candidate import Advice, Answer
 from hipscope.formulas.propose.rule import rewrite
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
+from hipscope.formulas.tables import THRESHOLDS
 
 
 @rewrite("launch_shape", "Advice", "launchConfig", advice=True, searched=True, rank=61)
 def launch_shape(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> Proposal:
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None
+) -> Answer:
     """Says how many workgroups of which size a launch could have."""
-    del source
     shapes = ", ".join(
         f"{math.prod(launch.grid) // max(1, math.prod(launch.workgroup))} of {math.prod(launch.workgroup)} threads"
         for launch in facts.launches[:2]
@@ -66,17 +62,16 @@ def _better_shape(finding: Finding | None, facts: LaunchFacts) -> str:
 
 @rewrite("regroup_work", "Advice", "branchDivergence", advice=True, searched=True, rank=60)
 def regroup_work(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> Proposal:
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None
+) -> Answer:
     """Says which work of a branch could be done by other lanes."""
-    del source
     condition = _condition_at(kernel, finding.line) if finding is not None else None
     if finding is not None and condition is not None:
         asked = squeeze(text_of(condition))
         asked = asked[1:-1] if condition.type == "condition_clause" else asked
         threads = max((math.prod(launch.workgroup) for launch in facts.launches), default=0)
         if _ONE_THREAD.fullmatch(asked.replace(" ", "")) is None or threads <= 1:
-            return Refusal("regroup_work", f"`{asked}` follows from the thread's number, not from data")
+            return f"`{asked}` follows from the thread's number, not from data"
         return Advice(
             "share_one_thread",
             f"Let all {threads} threads of a workgroup take part in what `{asked}` leaves to one "

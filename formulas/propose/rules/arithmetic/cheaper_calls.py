@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import arguments_of, bare, called, child_of, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import (
     kind_of,
     number_type,
@@ -26,12 +26,7 @@ from hipscope.formulas.propose.rules.shared.arithmetic_types import (
     roundings,
 )
 from hipscope.formulas.propose.rules.shared.edit_helpers import helper_above, indentation, style_of
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "cheaper_calls"
+from hipscope.formulas.propose.splice import Splice
 
 _Type = Literal["float", "double"]
 _AS_ACCURATE = 3  # roundings
@@ -81,7 +76,7 @@ class _Cheaper:
 
 
 @rewrite("cheaper_calls", "Arithmetic", "precision", function=True, device=True, rank=53)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`x * x` for `pow(x, 2)`, `exp2(x)` for `pow(2, x)`, and the like.
 
     Needs: the exponent or base is a literal.
@@ -89,12 +84,9 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: within tolerance.
     For: HeCBench flame, henry.
     """
-    del finding
     found = list(_cheaper(source, kernel, parse_with_types(source, facts)))
     if not found:
-        return Refusal(
-            NAME, "the kernel itself calls no `pow` with a known exponent and divides by no square root"
-        )
+        return "the kernel itself calls no `pow` with a known exponent and divides by no square root"
     accurate = [f for f in found if f.roundings <= _AS_ACCURATE]
     chosen = [found, accurate] if 0 < len(accurate) < len(found) else [found]
     return [_candidate(source, kernel, some) for some in chosen]
@@ -107,10 +99,10 @@ def _candidate(source: bytes, kernel: KernelSyntax, found: Sequence[_Cheaper]) -
         splices.append(Splice(kernel.span.start, kernel.span.start, helpers.encode()))
     lines = ", ".join(str(n) for n in dict.fromkeys(f.node.start_point.row + 1 for f in found))
     positive = dict.fromkeys(f.positive for f in found if f.positive is not None)
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        splices,
         title=f"{_titled(max(f.roundings for f in found))} (line {lines})",
-        text=apply_splices(source, splices),
         expected="A few instructions instead of dozens; results are not the same bit for bit.",
         exact=False,
         terms=roundings(kernel),

@@ -12,26 +12,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import ancestors, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, names_in, sets, squeeze, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.constant_filling import Filling, NotConstant, element_of, holds
 from hipscope.formulas.propose.rules.shared.edit_helpers import Style, indentation, line_start, style_of
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "constant_table"
+from hipscope.formulas.propose.splice import Splice
 
 _MOST = 256  # elements that a reader still takes for a table
 _WIDTH = 100  # columns of its lines
@@ -65,34 +59,31 @@ class _Table:
 
 
 @rewrite("constant_table", "Arithmetic", anywhere=True, function=True, any_caller=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """An array that every thread fills with constants becomes `constexpr`.
 
     Needs: what fills it stands right behind the declaration, on every path; no other use than reading elements; at
     most 256 elements.
     For: HeCBench colorwheel.
     """
-    del finding, facts
     arrays = [declaration for declaration in walk(kernel.body_node) if _array(declaration) is not None]
     if not arrays:
-        return Refusal(NAME, "the kernel has no array of its own")
+        return "the kernel has no array of its own"
     file = parse(source)
     own = changed_names(kernel.body_node) | {parameter.name for parameter in kernel.parameters}
     answers = [_table(declaration, kernel, file, own) for declaration in arrays]
     tables = [answer for answer in answers if isinstance(answer, _Table)]
     if not tables:
         reasons = [answer for answer in answers if isinstance(answer, str)]
-        return Refusal(NAME, "; ".join(reasons) or "the kernel fills no array of its own with constants")
+        return "; ".join(reasons) or "the kernel fills no array of its own with constants"
     style = style_of(source, kernel)
     names = ", ".join(f"`{table.name}`" for table in tables)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Make {names} constant",
-            text=apply_splices(source, [s for table in tables for s in _splices(source, table, style)]),
-            expected="No thread stores the elements before it reads one; results stay the same bit for bit.",
-        )
-    ]
+    return edited(
+        source,
+        [s for table in tables for s in _splices(source, table, style)],
+        title=f"Make {names} constant",
+        expected="No thread stores the elements before it reads one; results stay the same bit for bit.",
+    )
 
 
 def _table(
@@ -155,11 +146,7 @@ def _stored(declaration: Node, name: str, rank: int, own: Set[str]) -> _Filled:
         if text_of(statement) == ";":
             continue
         assignment = next(iter(statement.named_children), statement)
-        if (
-            statement.type != "expression_statement"
-            or assignment.type != "assignment_expression"
-            or text_of(child_of(assignment, "operator")) != "="
-        ):
+        if statement.type != "expression_statement" or not sets(assignment):
             break
         place, value = element_of(child_of(assignment, "left")), child_of(assignment, "right")
         if place is None or place[0] != name or len(place[1]) != rank or not _is_constant(value, own):

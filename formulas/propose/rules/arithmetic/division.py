@@ -8,17 +8,20 @@ comes from the recorded launches; it is assumed for all, and shown. Division by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, changes, reassigned_names, unsteady_names
 from hipscope.analysis.source.nodes import (
     ancestors,
+    bare,
     built_in,
     child_of,
     declarations_in,
+    joins,
     names_in,
+    operator_of,
+    sets,
     squeeze,
     text_of,
     walk,
@@ -27,16 +30,11 @@ from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.rules.shared.edit_helpers import INTEGER_TYPES, declared_type
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "division"
+from hipscope.formulas.propose.splice import Splice
 
 _LIMIT = 2**31
 _NARROW = integers(8, 32, signed=True)
@@ -44,14 +42,13 @@ _UNSIGNED_32 = integers(32, 32, signed=False)
 
 
 @rewrite("division", "Arithmetic", "precision", function=True, any_caller=True, rank=54)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """One division for a quotient with its remainder; unsigned 32 bits where the operands allow it.
 
     Needs: operands known to be in 0..2^31.
     Assumes: parameters as recorded.
     For: HeCBench lif.
     """
-    del finding
     file = parse(source)
     ranges = Ranges(kernel, file, facts)
     splices: list[Splice] = []
@@ -61,10 +58,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         if not is_division(node, kernel, file, facts) or _inside(node, splices):
             continue
         left, right = child_of(node, "left"), child_of(node, "right")
-        if (
-            text_of(child_of(node, "operator")) == "%"
-            and (name := _quotient(node, kernel, facts)) is not None
-        ):
+        if operator_of(node) == "%" and (name := _quotient(node, kernel, facts)) is not None:
             text = f"{_grouped(left)} - {name} * {_grouped(right)}"
             whole = node.parent is not None and node.parent.type in ("init_declarator", "argument_list")
             whole = whole or _is_right_side(node)
@@ -83,28 +77,28 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         else:
             splices.append(Splice(node.start_byte, node.end_byte, _unsigned(node, types).encode()))
     if not splices:
-        return Refusal(
-            NAME, "; ".join(reasons) if reasons else "the kernel divides no integers by a variable"
-        )
+        return "; ".join(reasons) if reasons else "the kernel divides no integers by a variable"
     used = sorted(ranges.used) if len(splices) > saved else []
     listed = ", ".join(f"`{name}`" for name in used)
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Divide integers more cheaply",
-            text=apply_splices(source, splices),
-            expected="Fewer instructions for each integer division: no signs and no 64-bit operands, one division "
-            "for a quotient with its remainder. Results stay the same bit for bit.",
-            assumes=(f"{listed} and what is divided stay below 2^31 and are never negative, as recorded",)
+    return edited(
+        source,
+        splices,
+        title="Divide integers more cheaply",
+        expected=(
+            "Fewer instructions for each integer division: no signs and no 64-bit operands, one division "
+            "for a quotient with its remainder. Results stay the same bit for bit."
+        ),
+        assumes=(
+            (f"{listed} and what is divided stay below 2^31 and are never negative, as recorded",)
             if used
-            else (),
-        )
-    ]
+            else ()
+        ),
+    )
 
 
 def is_division(node: Node, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFacts) -> bool:
     """An integer `/` or `%` by something that is no constant."""
-    if node.type != "binary_expression" or text_of(child_of(node, "operator")) not in ("/", "%"):
+    if not joins(node, "/", "%"):
         return False
     right = child_of(node, "right")
     if not names_in(right) - set(file.constants) or right.type == "number_literal":
@@ -157,7 +151,7 @@ def _quotient(remainder: Node, kernel: KernelSyntax, facts: LaunchFacts) -> str 
                 ):
                     continue
                 same = [squeeze(text_of(child_of(value, side))) for side in ("left", "right")] == operands
-                divides = same and text_of(child_of(value, "operator")) == "/"
+                divides = same and operator_of(value) == "/"
                 # The quotient must be kept as it is computed: in a narrower type it could be cut.
                 if divides and {declared_type(name, kernel) or ""} == kept and _stay(given, name, passed):
                     return name
@@ -183,8 +177,7 @@ def _unsigned(node: Node, types: set[str]) -> str:
 def _as_unsigned(node: Node) -> str:
     if node.type == "number_literal":
         return text_of(node).rstrip("uUlL") + "u"
-    inner = node.named_children[0] if node.type == "parenthesized_expression" else node
-    return f"static_cast<unsigned>({text_of(inner)})"
+    return f"static_cast<unsigned>({text_of(bare(node))})"
 
 
 def _is_initializer(node: Node) -> bool:
@@ -199,12 +192,7 @@ def _is_initializer(node: Node) -> bool:
 
 def _is_right_side(node: Node) -> bool:
     parent = node.parent
-    return (
-        parent is not None
-        and parent.type == "assignment_expression"
-        and text_of(child_of(parent, "operator")) == "="
-        and child_of(parent, "right").id == node.id
-    )
+    return parent is not None and sets(parent) and child_of(parent, "right").id == node.id
 
 
 def _grouped(node: Node) -> str:

@@ -8,20 +8,17 @@ without the setting `advise` only says that they exist.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, joins, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Advice, Answer, Refusal
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import kind_of, parse_with_types
 from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
 
 NAME = "fast_math"
 
@@ -41,30 +38,26 @@ class _Replacement:
 
 
 @rewrite("fast_math", "Arithmetic", "precision", function=True, device=True, approximate=True, rank=90)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`__expf`, `__sinf`, `rsqrtf`, ...; only with `optimize.fast_math = true`.
 
     Needs: float functions and divisions.
     Results: within tolerance only.
     """
-    del finding
     found = _replacements(source, kernel, facts)
     if not found:
-        return Refusal(
-            NAME,
-            "the kernel itself calls no float function and divides no floats that could be approximated",
-        )
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Use the device's fast approximations",
-            text=apply_splices(source, [s for f in found for s in f.splices]),
-            expected="A few instructions instead of ten and more for each function and division. Results lose their "
-            "last digits, sine and cosine of large arguments more, and a quotient by more than 1e38 is 0.",
-            exact=False,
-            assumes=("results within the tolerance are good enough for all inputs",),
-        )
-    ]
+        return "the kernel itself calls no float function and divides no floats that could be approximated"
+    return edited(
+        source,
+        [s for f in found for s in f.splices],
+        title="Use the device's fast approximations",
+        expected=(
+            "A few instructions instead of ten and more for each function and division. Results lose their "
+            "last digits, sine and cosine of large arguments more, and a quotient by more than 1e38 is 0."
+        ),
+        exact=False,
+        assumes=("results within the tolerance are good enough for all inputs",),
+    )
 
 
 @rewrite(
@@ -77,7 +70,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     approximate=False,
     rank=91,
 )
-def advise(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def advise(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None) -> Answer:
     """Says which calls have a faster, less precise form.
 
     Needs: as `fast_math`.
@@ -132,7 +125,7 @@ def _replaced(source: bytes, found: _Replacement) -> str:
 
 
 def _is_float_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:
-    if node.type != "binary_expression" or text_of(child_of(node, "operator")) != "/":
+    if not joins(node, "/"):
         return False
     kinds = [kind_of(child_of(node, side), kernel, file) for side in ("left", "right")]
     return None not in kinds and "float" in kinds

@@ -8,7 +8,6 @@ is turned into an integer keeps its precision. Results are rounded differently.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -16,14 +15,11 @@ from hipscope.analysis.source.nodes import ancestors, arguments_of, called, chil
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Advice, Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import roundings
 from hipscope.formulas.propose.rules.shared.edit_helpers import INTEGER_TYPES, declared_type
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
+from hipscope.formulas.propose.splice import Splice
 
 NAME = "float_math"
 
@@ -35,18 +31,17 @@ _MIXED = {name: f"{name}f" for name in ("pow", "fmax", "fmin", "fmod", "atan2", 
 
 
 @rewrite("float_math", "Arithmetic", "precision", function=True, rank=51)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`f` on literals, float constants and functions.
 
     Needs: a kernel without `double` in its text; values that become integers keep their precision.
     Results: rounded to float at each step.
     """
-    del finding, facts
     file = parse(source)
     definition = kernel.body_node.parent
     for node in walk(definition if definition is not None else kernel.body_node):
         if node.type == "primitive_type" and text_of(node) == "double":
-            return Refusal(NAME, f"the kernel asks for `double` itself, on line {node.start_point.row + 1}")
+            return f"the kernel asks for `double` itself, on line {node.start_point.row + 1}"
     splices: list[Splice] = []
     kept: list[str] = []
     for node in walk(kernel.body_node):
@@ -67,20 +62,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
                 f"Write the literals in `{helper}` as floats (`0.5f`)",
                 f"`{helper}` is none of the functions that may be rewritten for the kernel",
             )
-        return Refusal(
-            NAME, "; ".join(kept) if kept else "the kernel has no literal or constant of type double"
-        )
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Compute in float: literals with `f`",
-            text=apply_splices(source, splices),
-            expected="No double-precision instructions are left where the data are float; results are rounded to float "
-            "at each step, so they are not the same bit for bit.",
-            exact=False,
-            terms=roundings(kernel),
-        )
-    ]
+        return "; ".join(kept) if kept else "the kernel has no literal or constant of type double"
+    return edited(
+        source,
+        splices,
+        title="Compute in float: literals with `f`",
+        expected=(
+            "No double-precision instructions are left where the data are float; results are rounded to float "
+            "at each step, so they are not the same bit for bit."
+        ),
+        exact=False,
+        terms=roundings(kernel),
+    )
 
 
 def is_double_literal(node: Node) -> bool:

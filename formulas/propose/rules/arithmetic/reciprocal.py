@@ -10,16 +10,15 @@ held to the tolerances, not to equal bits. A divisor whose reciprocal is no norm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, changes, unsteady_names
 from hipscope.analysis.source.nodes import child_of, loops_around, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import (
     is_plain,
     kind_of,
@@ -35,12 +34,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.steady_values import same_value, statement_of, steady_names
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "reciprocal"
+from hipscope.formulas.propose.splice import Splice
 
 _WITH_MEMBERS = {
     "field_expression", "field_identifier", "identifier", "number_literal", "binary_expression",
@@ -51,7 +45,9 @@ _TOO_SMALL_OR_LARGE = {"float": "below 1e-38 or above 1e38", "double": "below 1e
 
 
 @rewrite("reciprocal", "Arithmetic", "precision", function=True, rank=55)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None
+) -> Answer:
     """Multiplies with a reciprocal that is computed once.
 
     Needs: divisions in float or double.
@@ -59,19 +55,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: within tolerance.
     """
     everywhere = _without_divisions(source, kernel, facts, None)
-    if finding is None or isinstance(everywhere, Refusal):
-        return everywhere if isinstance(everywhere, Refusal) else [everywhere]
-    own = _without_divisions(
-        source, kernel, facts, range(finding.line, max(finding.line, finding.end_line) + 1)
-    )
-    if isinstance(own, Refusal) or own.text == everywhere.text:
-        return [everywhere]
+    if finding is None or isinstance(everywhere, str):
+        return everywhere
+    lines = range(finding.line, max(finding.line, finding.end_line) + 1)
+    own = _without_divisions(source, kernel, facts, lines)
+    if isinstance(own, str) or own.text == everywhere.text:
+        return everywhere
     return [own, everywhere]
 
 
 def _without_divisions(
     source: bytes, kernel: KernelSyntax, facts: LaunchFacts, lines: range | None
-) -> Candidate | Refusal:
+) -> Candidate | str:
     """The candidate for the divisions that begin on these lines, None for all."""
     file = parse_with_types(source, facts)
     style = style_of(source, kernel)
@@ -89,7 +84,7 @@ def _without_divisions(
     given = facts.types.steady if source == facts.types.text else frozenset[str]()
     steady = given - {change.name for change in changes(kernel.body_node) if change.declared}
     for node, kind in divisions.items():
-        if _within(node, covered):
+        if any(start <= node.start_byte and node.end_byte <= end for start, end in covered):
             continue
         right, operator = child_of(node, "right"), child_of(node, "operator")
         sign = "*=" if text_of(operator) == "/=" else "*"
@@ -118,18 +113,23 @@ def _without_divisions(
         splices.append(Splice(operator.start_byte, right.end_byte, f"{sign} {factor}".encode()))
         covered.append((right.start_byte, right.end_byte))
     if not covered:
-        return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel itself divides no floats")
-    return Candidate(
-        recipe=NAME,
+        return "; ".join(reasons) if reasons else "the kernel itself divides no floats"
+    return edited(
+        source,
+        splices,
         title="Multiply with the reciprocal of what stays the same",
-        text=apply_splices(source, splices),
-        expected="One division per thread, or none, instead of one in every step; a quotient is rounded twice, so "
-        "results are not the same bit for bit.",
+        expected=(
+            "One division per thread, or none, instead of one in every step; a quotient is rounded twice, so "
+            "results are not the same bit for bit."
+        ),
         exact=False,
         terms=roundings(kernel),
-        assumes=tuple(
-            dict.fromkeys(
-                f"`{divisor}` is never {_TOO_SMALL_OR_LARGE[kind]} in size" for _, divisor, kind in hoisted
+        assumes=(
+            tuple(
+                dict.fromkeys(
+                    f"`{divisor}` is never {_TOO_SMALL_OR_LARGE[kind]} in size"
+                    for _, divisor, kind in hoisted
+                )
             )
         ),
     )
@@ -234,7 +234,3 @@ def _shared(
         found |= {node.id: place for node in (first, *group)}
         left = [(node, other) for node, other in left if node not in group]
     return found
-
-
-def _within(node: Node, covered: list[tuple[int, int]]) -> bool:
-    return any(start <= node.start_byte and node.end_byte <= end for start, end in covered)

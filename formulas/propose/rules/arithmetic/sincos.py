@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import arguments_of, called, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import (
     number_type,
     parse_with_types,
@@ -31,12 +30,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.steady_values import same_value, statement_of, steady_names
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "sincos"
+from hipscope.formulas.propose.splice import Splice
 
 _FUNCTIONS = {
     f"{name}{suffix}": (name, f"{both}{suffix}")
@@ -70,17 +64,16 @@ class _Call:
 
 
 @rewrite("sincos", "Arithmetic", "precision", function=True, rank=52)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """One `sincos` for `sin` and `cos` of one value.
 
     Needs: statements of one list, between which the argument does not change; not in `__host__` functions.
     For: HeCBench geodesic.
     """
-    del finding
     file = parse_with_types(source, facts)
     groups = list(_groups(list(_calls(kernel, file)), steady_names(kernel, file)))
     if not groups:
-        return Refusal(NAME, "the kernel itself computes no sine and cosine of the same value side by side")
+        return "the kernel itself computes no sine and cosine of the same value side by side"
     style = style_of(source, kernel)
     splices: list[Splice] = []
     given: list[str] = []
@@ -93,15 +86,15 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         given += names
         splices += _joined(source, group, names, style, helper)
     lines = ", ".join(str(n) for n in dict.fromkeys(g[0].node.start_point.row + 1 for g in groups))
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Compute sine and cosine together (line {lines})",
-            text=apply_splices(source, splices),
-            expected="The argument is reduced once for both, which is most of their work. Both values are those that "
-            "`sin` and `cos` give, so results stay the same bit for bit.",
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title=f"Compute sine and cosine together (line {lines})",
+        expected=(
+            "The argument is reduced once for both, which is most of their work. Both values are those that "
+            "`sin` and `cos` give, so results stay the same bit for bit."
+        ),
+    )
 
 
 def _calls(kernel: KernelSyntax, file: FileSyntax) -> Iterator[_Call]:

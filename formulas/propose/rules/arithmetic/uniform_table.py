@@ -8,7 +8,6 @@ beyond the table computes its own. The same expression of the same operands: res
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -20,6 +19,7 @@ from hipscope.analysis.source.nodes import (
     built_in,
     called,
     child_of,
+    joins,
     names_in,
     text_of,
     walk,
@@ -27,8 +27,8 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import kind_of, parse_with_types
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     INTEGER_TYPES,
@@ -39,12 +39,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     fresh_name,
     style_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "uniform_table"
+from hipscope.formulas.propose.splice import Splice
 
 _FUNCTIONS = frozenset(
     name + suffix
@@ -90,14 +85,13 @@ class _Table:
 
 
 @rewrite("uniform_table", "Arithmetic", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Slow functions of a loop's counter are computed once per workgroup.
 
     Needs: a loop that counts up by one between numbers and arguments that nothing changes; no memory in the
     expression.
     For: HeCBench adam.
     """
-    del finding
     file = parse_with_types(source, facts)
     reasons: list[str] = []
     for node in walk(kernel.body_node):
@@ -116,9 +110,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             )
             continue
         return [_candidate(source, kernel, facts, loop, tables, steps)]
-    return Refusal(
-        NAME, "; ".join(reasons) or "no loop calls a slow function of its counter and of arguments alone"
-    )
+    return "; ".join(reasons) or "no loop calls a slow function of its counter and of arguments alone"
 
 
 def _counted(node: Node, kernel: KernelSyntax, file: FileSyntax) -> _Loop | None:
@@ -194,7 +186,7 @@ def _root(node: Node) -> Node:
     There the compiler may round once for both, and what the table holds is rounded.
     """
     node = bare(node)
-    if node.type == "binary_expression" and text_of(child_of(node, "operator")) == "*":
+    if joins(node, "*"):
         sides = [child_of(node, name) for name in ("left", "right")]
         slow = [side for side in sides if any(n.type == "call_expression" for n in walk(side))]
         return _root(slow[0]) if len(slow) == 1 else node
@@ -257,12 +249,14 @@ def _candidate(
             )
             splices.append(Splice(use.start_byte, use.end_byte, (text if bare else f"({text})").encode()))
     listed = ", ".join(f"`{table.text}`" for table in tables)
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        splices,
         title=f"Compute {listed} once for each workgroup",
-        text=apply_splices(source, splices),
-        expected="One thread computes the slow function for each step, not all of them; results stay the same bit for "
-        "bit.",
+        expected=(
+            "One thread computes the slow function for each step, not all of them; results stay the same bit for "
+            "bit."
+        ),
     )
 
 

@@ -14,18 +14,17 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
-from hipscope.analysis.source.nodes import bare, child_of, text_of, walk
+from hipscope.analysis.source.nodes import bare, child_of, initialized, joins, operator_of, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.arithmetic.division import is_division, operand_types
 from hipscope.formulas.propose.rules.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
@@ -35,11 +34,6 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "wrap_around"
 
 _LIMIT = 2**31
 _UNSIGNED = integers(32, signed=False)
@@ -58,13 +52,12 @@ class _Neighbour:
 
 
 @rewrite("wrap_around", "Arithmetic", anywhere=True, function=True, any_caller=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """A comparison for the remainder of a neighbour's index.
 
     Needs: written out: an index that is unsigned, or known to be in 0..2^31; by the helper: operands of one type.
     Assumes: parameters as recorded.
     """
-    del finding
     file = parse(source)
     nodes = [node for node in walk(kernel.body_node) if is_division(node, kernel, file, facts)]
     found = [n for node in nodes if (n := _neighbour(node)) is not None]
@@ -76,25 +69,24 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     splices += _by_helpers(source, kernel, file, facts, {at for at, text in texts.items() if text})
     if not splices and found:
         said = ", ".join(f"`{text_of(n.node)}`" for n in found)
-        reason = (
+        return (
             f"what {said} divide is not known to be non-negative and below 2^31, and its parts differ in type"
         )
-        return Refusal(NAME, reason)
     if not splices:
-        return Refusal(NAME, "the kernel takes no remainder of an index next to another one")
+        return "the kernel takes no remainder of an index next to another one"
     used = ", ".join(f"`{name}`" for name in sorted(ranges.used))
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Compare instead of dividing for an index that wraps around",
-            text=apply_splices(source, splices),
-            expected="Tens of instructions fewer for each index but those at the boundary. Results stay the same bit "
-            "for bit.",
-            assumes=(f"{used} and the indices stay below 2^31 and are never negative, as recorded",)
-            if used
-            else (),
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title="Compare instead of dividing for an index that wraps around",
+        expected=(
+            "Tens of instructions fewer for each index but those at the boundary. Results stay the same bit "
+            "for bit."
+        ),
+        assumes=(
+            (f"{used} and the indices stay below 2^31 and are never negative, as recorded",) if used else ()
+        ),
+    )
 
 
 def _by_helpers(
@@ -163,7 +155,7 @@ _HELPERS = {
 
 def _wrapped(node: Node, file: FileSyntax) -> _Wrapped | None:
     """A remainder by a variable of a sum with that variable, or of a neighbour of any sign."""
-    if node.type != "binary_expression" or text_of(child_of(node, "operator")) != "%":
+    if not joins(node, "%"):
         return None
     left, right = child_of(node, "left"), child_of(node, "right")
     if right.type not in ("identifier", "field_expression") or text_of(right) in file.constants:
@@ -174,14 +166,14 @@ def _wrapped(node: Node, file: FileSyntax) -> _Wrapped | None:
     inner = [t for t in terms if t.type == "binary_expression"]
     if len(terms) == 2 and len(inner) == 1 and size in map(text_of, terms):
         value = child_of(inner[0], "left")
-        if text_of(child_of(inner[0], "operator")) == "%" and text_of(child_of(inner[0], "right")) == size:
+        if operator_of(inner[0]) == "%" and text_of(child_of(inner[0], "right")) == size:
             return _Wrapped("wrapped", _bare(value), size, value)
     if size not in map(text_of, terms) and _neighbour(node) is None:
         return None
     whole = left.named_children[0]
     sides = [child_of(whole, "left"), child_of(whole, "right")] if whole.type == "binary_expression" else []
     others = [side for side in sides if text_of(side) != size]
-    if len(others) == 1 and text_of(child_of(whole, "operator")) == "+":
+    if len(others) == 1 and operator_of(whole) == "+":
         return _Wrapped("wrapped_near", _bare(others[0]), size, whole)
     return _Wrapped("remainder_near", text_of(whole), size, whole)
 
@@ -189,7 +181,7 @@ def _wrapped(node: Node, file: FileSyntax) -> _Wrapped | None:
 def _terms(node: Node) -> list[Node]:
     """The parts of a sum, without brackets around them; what is subtracted is a part, too."""
     node = bare(node)
-    if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "-"):
+    if joins(node, "+", "-"):
         return [*_terms(child_of(node, "left")), *_terms(child_of(node, "right"))]
     return [node]
 
@@ -238,7 +230,7 @@ def _helper(source: bytes, kernel: KernelSyntax, stem: str) -> tuple[str, str]:
 
 def _neighbour(node: Node) -> _Neighbour | None:
     """A remainder of a name and a step, or of the size, a name and -1."""
-    if text_of(child_of(node, "operator")) != "%" or child_of(node, "right").type != "identifier":
+    if operator_of(node) != "%" or child_of(node, "right").type != "identifier":
         return None
     left, size = child_of(node, "left"), text_of(child_of(node, "right"))
     if left.type != "parenthesized_expression":
@@ -279,14 +271,10 @@ def _text(neighbour: _Neighbour, kernel: KernelSyntax, ranges: Ranges, facts: La
 def _is_remainder(place: str, size: str, kernel: KernelSyntax) -> bool:
     """Whether a name that never changes was declared as something `% size`, and the size stays, too."""
     changed = changed_once_declared(kernel)
-    values = [
-        child_of(node, "value")
-        for node in walk(kernel.body_node)
-        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == place
-    ]
-    if len(values) != 1 or {place, size} & changed or values[0].type != "binary_expression":
+    values = [child_of(node, "value") for node in initialized(place, kernel.body_node)]
+    if len(values) != 1 or {place, size} & changed:
         return False
-    return text_of(child_of(values[0], "operator")) == "%" and text_of(child_of(values[0], "right")) == size
+    return joins(values[0], "%") and text_of(child_of(values[0], "right")) == size
 
 
 def _stands_alone(node: Node) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -18,8 +17,8 @@ from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.nodes import LOOPS, ancestors, code_of, names_in, text_of, walk
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.atomic_sites import AtomicSite, movable_sites
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     WORKGROUP_NUMBERS,
@@ -46,42 +45,37 @@ from hipscope.formulas.propose.rules.shared.workgroup_reduction import (
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "block_coarsening"
-
 _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
 # Where a kernel takes several shares itself.
 _OTHERS = re.compile(r"\b(this_thread_block|gridDim|hipGridDim_[xyz])\b")
 
 
 @rewrite("block_coarsening", "Atomics", "atomicContention", rank=42)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """The first workgroups do the work of 4, 8 or 16 each and add once.
 
     Needs: `atomicAdd` and the like as for `block_reduce`, to one address for all workgroups; 64 workgroups left to
     work; no order among workgroups, no `gridDim`, no way out of a kernel with a barrier.
     Results: integers: same bits; floats in another order.
     """
-    del finding
     if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
-        return Refusal(NAME, why)
-    sites = movable_sites(NAME, kernel, facts, _site)
-    if isinstance(sites, Refusal):
+        return why
+    sites = movable_sites(kernel, facts, _site)
+    if isinstance(sites, str):
         return sites
     if (why := mixed_operations(sites)) is not None:
-        return Refusal(NAME, why)
+        return why
     if isinstance(shares := shares_of(facts), str):
-        return Refusal(NAME, shares)
+        return shares
     floating = any(depends_on_order(site) for site in sites)
     return [
-        Candidate(
-            recipe=NAME,
+        edited(
+            _rewritten(source, kernel, sites, number),
             title=f"Let every workgroup do the work of {number}, then add once",
-            text=_rewritten(source, kernel, sites, number),
-            expected=f"One atomic for {number} workgroups: fewer atomics queue at the same address."
-            + (" Floating-point sums are added in another order." if floating else ""),
+            expected=(
+                f"One atomic for {number} workgroups: fewer atomics queue at the same address."
+                + (" Floating-point sums are added in another order." if floating else "")
+            ),
             exact=not floating,
         )
         for number in shares

@@ -8,12 +8,10 @@ is the same for the whole workgroup, and nothing else in the kernel that looks a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.atomic_sites import collect_sites
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     at_end,
@@ -37,31 +35,22 @@ from hipscope.formulas.propose.rules.shared.workgroup_reduction import (
     variable_of,
     workgroup_site,
 )
-from hipscope.formulas.propose.splice import apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "block_reduce"
 
 
 @rewrite("block_reduce", "Atomics", "atomicContention", rank=41)
-def propose(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> list[Candidate] | Refusal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Adds up within the workgroup, then one atomic.
 
     Needs: `atomicAdd`, `Sub`, `Max` or `Min` to one address per workgroup (for integers also `Or`, `And`, `Xor`),
     also of a template's type, result unused, no other access to that memory.
     Results: integers: same bits; floats in another order.
     """
-    del finding
-    collected = collect_sites(NAME, kernel, facts, workgroup_site)
-    if isinstance(collected, Refusal):
+    collected = collect_sites(kernel, facts, workgroup_site)
+    if isinstance(collected, str):
         return collected
     sites, returns = collected.sites, list(collected.returns)
     if (why := mixed_operations(sites)) is not None:
-        return Refusal(NAME, why)
+        return why
     style = style_of(source, kernel)
     groups = accumulators(sites, style)
     only = only_sums(sites, kernel) if not returns else []
@@ -74,15 +63,17 @@ def propose(
     splices += indent_splices(source, kernel, returns, style, splices)
     splices.append(at_end(source, kernel, style, closing_braces(returns, style) + reduction(groups, style)))
     floating = any(depends_on_order(s) for s in sites)
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Add up within the workgroup before the atomic"
+    return edited(
+        source,
+        splices,
+        title=(
+            "Add up within the workgroup before the atomic"
             if all(operator_of(s) == "+" for s in sites)
-            else "Combine within the workgroup before the atomic",
-            text=apply_splices(source, splices),
-            expected="One atomic per workgroup instead of one per wave: fewer atomics queue at the same address."
-            + (" Floating-point sums are added in another order." if floating else ""),
-            exact=not floating,
-        )
-    ]
+            else "Combine within the workgroup before the atomic"
+        ),
+        expected=(
+            "One atomic per workgroup instead of one per wave: fewer atomics queue at the same address."
+            + (" Floating-point sums are added in another order." if floating else "")
+        ),
+        exact=not floating,
+    )

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -26,14 +25,16 @@ from hipscope.analysis.source.nodes import (
     condition_of,
     declarations_in,
     is_in,
+    joins,
     names_in,
+    operator_of,
     text_of,
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     INTEGER_TYPES,
     WORKGROUP_NUMBERS,
@@ -43,12 +44,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.preconditions import shares_of
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "fewer_workgroups"
+from hipscope.formulas.propose.splice import Splice
 
 _SIZES = ("gridDim.x", "hipGridDim_x")
 _COMPARISONS = ("<", "<=", ">", ">=")
@@ -81,25 +77,24 @@ class _Strides:
 
 
 @rewrite("fewer_workgroups", "Atomics", "atomicContention", rank=43)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """In a grid-stride kernel, fewer workgroups each take more steps and add once.
 
     Needs: `gridDim.x` is nothing but the step of loops that end by their counter; what depends on `blockIdx.x` is
     used in these loops only; no barrier in them; 64 workgroups left to work.
     Results: integers: same bits; floats in another order.
     """
-    del finding
     if not kernel.is_kernel:
-        return Refusal(NAME, "a function does not end its workgroup")
+        return "a function does not end its workgroup"
     sizes = [n for n in walk(kernel.body_node) if _is(n, _SIZES)]
     try:
         if not sizes:
             raise _NoStride("does not go through its elements by the whole grid (`gridDim.x`)")
         _check(kernel, sizes)
     except _NoStride as reason:
-        return Refusal(NAME, f"the kernel {reason}")
+        return f"the kernel {reason}"
     if isinstance(shares := shares_of(facts), str):
-        return Refusal(NAME, shares)
+        return shares
     style = style_of(source, kernel)
     working = style.fresh("working_blocks")
     pointers = pointers_of(kernel, facts)
@@ -107,18 +102,17 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     whole = all(pointers[name] in INTEGER_TYPES for name in bases & pointers.keys())
     strides = [Splice(n.start_byte, n.end_byte, working.encode()) for n in sizes]
     return [
-        Candidate(
-            recipe=NAME,
+        edited(
+            source,
+            [
+                at_start(source, kernel, style, style.lines(only_the_first_workgroups(working, number))),
+                *strides,
+            ],
             title=f"Let one workgroup do the work of {number}, with a shorter stride of its loops",
-            text=apply_splices(
-                source,
-                [
-                    at_start(source, kernel, style, style.lines(only_the_first_workgroups(working, number))),
-                    *strides,
-                ],
+            expected=(
+                f"A {number}th of the atomics at the end of workgroups."
+                + ("" if whole else " Floating-point sums are added in another order.")
             ),
-            expected=f"A {number}th of the atomics at the end of workgroups."
-            + ("" if whole else " Floating-point sums are added in another order."),
             exact=whole,
         )
         for number in shares
@@ -178,7 +172,7 @@ def _steps(node: Node, strides: _Strides, seen: list[str]) -> None:
 def _product(node: Node) -> Node:
     """The outermost product that a factor is in, with conversions and parentheses."""
     while (outer := node.parent) is not None:
-        product = outer.type == "binary_expression" and text_of(child_of(outer, "operator")) == "*"
+        product = joins(outer, "*")
         converted = outer.type == "call_expression" and called(outer) in _CONVERSIONS
         passed = outer.type in ("parenthesized_expression", "cast_expression", "argument_list")
         if not (product or converted or passed):
@@ -190,11 +184,7 @@ def _product(node: Node) -> Node:
 def _step(stride: Node) -> Node | None:
     """The assignment by which a variable goes on by a stride: `i += stride`, `i = i + stride`."""
     outer = stride.parent
-    if (
-        outer is not None
-        and outer.type == "binary_expression"
-        and text_of(child_of(outer, "operator")) == "+"
-    ):
+    if outer is not None and joins(outer, "+"):
         sides = {text_of(child_of(outer, "left")), text_of(child_of(outer, "right"))} - {text_of(stride)}
         stride, outer, operator = outer, outer.parent, "="
     else:
@@ -202,7 +192,7 @@ def _step(stride: Node) -> Node | None:
     if outer is None or outer.type != "assignment_expression" or child_of(outer, "right").id != stride.id:
         return None
     target = child_of(outer, "left")
-    goes_on = text_of(child_of(outer, "operator")) == operator and sides <= {text_of(target)}
+    goes_on = operator_of(outer) == operator and sides <= {text_of(target)}
     return outer if goes_on and target.type == "identifier" else None
 
 
@@ -210,7 +200,7 @@ def _ends_by(loop: Node, counter: str) -> bool:
     """Whether the loop goes on until the counter reaches something, and changes it once in a step."""
     asked = condition_of(loop)
     value = loop if asked is None else bare(asked)
-    if value.type != "binary_expression" or text_of(child_of(value, "operator")) not in _COMPARISONS:
+    if not joins(value, *_COMPARISONS):
         return False
     changes = [n for n in walk(loop) if n.type in ("assignment_expression", "update_expression")]
     changed = [c for c in changes if counter in changed_names(c) and not _begins(c, loop)]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -20,8 +19,8 @@ from hipscope.analysis.source.nodes import child_of, declared_name, names_in, te
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.detect.cas_loops import SPELLINGS, CasLoop, bit_cast, cas_loop, loops_with_cas
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     fresh_name,
@@ -30,12 +29,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.moved_declarations import removal
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "native_atomic"
+from hipscope.formulas.propose.splice import Splice
 
 # The types that HIP's functions take, by operation; another type of the same size goes through the unsigned one.
 _TYPES = {
@@ -53,7 +47,7 @@ _OTHER = {"Min": "Max", "Max": "Min"}
 
 
 @rewrite("native_atomic", "Atomics", "atomicContention", "latencyHiding", function=True, rank=10)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """One atomic operation in place of a loop of compare-and-swap.
 
     Needs: a step starts from the value that it read or last saw, ends where the swap succeeds or nothing would change,
@@ -62,18 +56,17 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: integers and extremes: same bits; floats in another order.
     For: HeCBench atomicCAS.
     """
-    del finding
     function = kernel.body_node.parent
     loops = loops_with_cas(kernel.body_node)
     if function is None or not loops:
-        return Refusal(NAME, "the kernel itself has no loop around a compare-and-swap")
+        return "the kernel itself has no loop around a compare-and-swap"
     found = [cas_loop(loop, function, lambda node: facts.types.of(source, node)) for loop in loops]
     chosen = [entry for entry in found if not isinstance(entry, str)]
     if not chosen:
         reasons = (
             f"the loop on line {n.start_point.row + 1}: {why}" for n, why in zip(loops, found, strict=True)
         )
-        return Refusal(NAME, "no loop emulates an operation that the hardware has: " + "; ".join(reasons))
+        return "no loop emulates an operation that the hardware has: " + "; ".join(reasons)
     extremes = any(loop.name in _BEATS and loop.type[0] != "f" for loop in chosen)
     return [
         _candidate(source, kernel, [_Plan(loop, first) for loop in chosen])
@@ -176,13 +169,15 @@ def _candidate(source: bytes, kernel: KernelSyntax, plans: list[_Plan]) -> Candi
     # AMD "HIP programming guide", "Hardware atomics": PCIe has sums of integers, exchanges and compare-and-swap only.
     beyond = any(p.loop.type[0] == "f" or p.loop.name not in ("Add", "Sub", "Exch") for p in plans)
     device = "what is changed is memory of the device, not of the host"
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        splices,
         title=f"Use {what}{first} instead of a compare-and-swap loop (line {lines})",
-        text=apply_splices(source, splices),
-        expected="The operation is done where the memory is, in one trip: no read, no tries that another thread's "
-        "write makes vain."
-        + (" Floats are added in another order, as they are in every run." if sums else ""),
+        expected=(
+            "The operation is done where the memory is, in one trip: no read, no tries that another thread's "
+            "write makes vain."
+            + (" Floats are added in another order, as they are in every run." if sums else "")
+        ),
         exact=not sums,
         assumes=(device,) * beyond,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -18,8 +17,8 @@ from hipscope.analysis.source.array_accesses import pointer_of
 from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.atomic_sites import AtomicSite
 from hipscope.formulas.propose.rules.shared.edit_helpers import numbered_name, style_of
 from hipscope.formulas.propose.rules.shared.loop_elements import (
@@ -41,12 +40,7 @@ from hipscope.formulas.propose.rules.shared.workgroup_reduction import (
     once,
     operator_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "register_sum"
+from hipscope.formulas.propose.splice import Splice
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class _LoopSum:
 
 
 @rewrite("register_sum", "Atomics", "atomicContention", rank=44)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Adds up in a register what a loop adds to one address.
 
     Needs: an address that stays the same in the loop, of an argument or in LDS; as `block_reduce` otherwise; no
@@ -67,7 +61,6 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: integers: same bits; floats in another order.
     For: HeCBench atomicCost.
     """
-    del finding
     found: dict[tuple[int, str], list[AtomicSite]] = {}
     loops: dict[int, Node] = {}
     reasons: dict[str, None] = {}
@@ -87,7 +80,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         else:
             reasons[f"`{sites[0].base}`: {why}"] = None
     if not sums:
-        return Refusal(NAME, "; ".join(reasons) or "the kernel has no atomic in a loop")
+        return "; ".join(reasons) or "the kernel has no atomic in a loop"
     style = style_of(source, kernel)
     names: list[str] = []
     splices: list[Splice] = []
@@ -100,17 +93,17 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     floating = any(depends_on_order(site) for one in sums for site in one.sites)
     shared = {array.name for array in kernel.shared}
     bases = [one.sites[0].base for one in sums if one.sites[0].base not in shared]
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Add up in a register, and do one atomic behind the loop",
-            text=apply_splices(source, splices),
-            expected="One atomic of each thread for the loop instead of one in each step."
-            + (" Floating-point sums are added in another order." if floating else ""),
-            exact=not floating,
-            assumes=assumption(bases, kernel, facts),
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title="Add up in a register, and do one atomic behind the loop",
+        expected=(
+            "One atomic of each thread for the loop instead of one in each step."
+            + (" Floating-point sums are added in another order." if floating else "")
+        ),
+        exact=not floating,
+        assumes=assumption(bases, kernel, facts),
+    )
 
 
 def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str:

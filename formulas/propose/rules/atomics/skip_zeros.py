@@ -7,16 +7,15 @@ an address without side effects. A sum of floats that was -0 and gets a zero add
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, joins, names_in, text_of, walk
 from hipscope.analysis.source.number_types import NUMBER_TYPES, vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     INTEGER_TYPES,
     Style,
@@ -27,29 +26,23 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     renamed,
     style_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "skip_zeros"
+from hipscope.formulas.propose.splice import Splice
 
 _UNCHANGED_BY_ZERO = frozenset({"atomicAdd", "unsafeAtomicAdd", "atomicSub", "atomicOr", "atomicXor"})
 _EFFECTS = frozenset({"assignment_expression", "update_expression", "call_expression", "gnu_asm_expression"})
 
 
 @rewrite("skip_zeros", "Atomics", "atomicContention", function=True, rank=47)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Leaves out atomics that add zero.
 
     Needs: result unused; the amount is read, the address has no side effects.
     """
-    del finding
     reasons = [_why_not(atomic) or _no_number(atomic, source, kernel, facts) for atomic in kernel.atomics]
     chosen = [a for a, reason in zip(kernel.atomics, reasons, strict=True) if reason is None]
     if not chosen:
         said = "; ".join(reason for reason in reasons if reason is not None)
-        return Refusal(NAME, said or "the kernel has no atomic of its own that adds something")
+        return said or "the kernel has no atomic of its own that adds something"
     style = style_of(source, kernel)
     splices: list[Splice] = []
     given: list[str] = []
@@ -63,15 +56,13 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     pointers = pointers_of(kernel, facts)
     whole = all(_adds_integers(atomic, pointers) for atomic in chosen)
     lines = ", ".join(str(atomic.span.line) for atomic in chosen)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Leave out atomics that add nothing (line {lines})",
-            text=apply_splices(source, splices),
-            expected="Zeros cost no atomic; sums stay the same.",
-            exact=whole,
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title=f"Leave out atomics that add nothing (line {lines})",
+        expected="Zeros cost no atomic; sums stay the same.",
+        exact=whole,
+    )
 
 
 def _asked_first(source: bytes, statement: Node, amount: Node, name: str, style: Style) -> Splice:
@@ -112,7 +103,7 @@ def _all_of(condition: Node) -> Iterator[Node]:
     """The parts of a condition which are all true where it is."""
     if condition.type in ("condition_clause", "parenthesized_expression"):
         yield from (part for inner in condition.named_children for part in _all_of(inner))
-    elif condition.type == "binary_expression" and text_of(child_of(condition, "operator")) == "&&":
+    elif joins(condition, "&&"):
         yield from (part for side in ("left", "right") for part in _all_of(child_of(condition, side)))
     else:
         yield condition

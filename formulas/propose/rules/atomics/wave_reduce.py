@@ -10,7 +10,6 @@ statement that looks at the variable.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -21,8 +20,8 @@ from hipscope.analysis.source.number_types import vector_type
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import Uses, divergence, thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.atomic_sites import AtomicSite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     THREAD_IN_BLOCK,
@@ -51,12 +50,7 @@ from hipscope.formulas.propose.rules.shared.workgroup_reduction import (
     within_waves,
     workgroup_site,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "wave_reduce"
+from hipscope.formulas.propose.splice import Splice
 
 _MEMBERS = "xyzw"  # of HIP's vectors
 _AROUND = {
@@ -70,7 +64,7 @@ _AROUND = {
 
 
 @rewrite("wave_reduce", "Atomics", "atomicContention", rank=45)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Adds up within each wave by shuffles before an atomic.
 
     Needs: a statement that all threads come to, under conditions and in loops that they take alike; an address that
@@ -78,7 +72,6 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     to it.
     Results: integers: same bits; floats in another order.
     """
-    del finding
     asked = [_site(atomic, kernel, facts) for atomic in kernel.atomics]
     sites = [site for site in asked if isinstance(site, AtomicSite)]
     reasons: dict[str, None] = {site: None for site in asked if isinstance(site, str)}
@@ -92,27 +85,25 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             reasons[statement] = None
     found = list(groups.values())
     if not found:
-        return Refusal(
-            NAME, "; ".join(reasons) or "the kernel has no atomic on a variable that all threads share"
-        )
+        return "; ".join(reasons) or "the kernel has no atomic on a variable that all threads share"
     style = style_of(source, kernel)
     floating = any(depends_on_order(site) for _, sites in found for site in sites)
     shared = {array.name for array in kernel.shared}
     in_lds = all(site.base in shared for _, sites in found for site in sites)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Add up within each wave before the atomic{' on LDS' if in_lds else ''}",
-            text=apply_splices(source, _splices(source, kernel, facts, found, style)),
-            expected=(
+    return edited(
+        source,
+        _splices(source, kernel, facts, found, style),
+        title=f"Add up within each wave before the atomic{' on LDS' if in_lds else ''}",
+        expected=(
+            (
                 "Six shuffles of a wave instead of a loop over its lanes."
                 if in_lds
                 else "One atomic of each wave instead of one of each lane."
             )
-            + (" Floating-point sums are added in another order." if floating else ""),
-            exact=not floating,
-        )
-    ]
+            + (" Floating-point sums are added in another order." if floating else "")
+        ),
+        exact=not floating,
+    )
 
 
 def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str | None:

@@ -10,27 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import arguments_of, called, child_of, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     helper_above,
     indentation,
     style_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "dpp_shuffle"
+from hipscope.formulas.propose.splice import Splice
 
 _MASKS = (1, 2, 4, 8)
 # The controls are those of the AMD "Instinct MI300" ISA, table "DPP_CTRL enumerations", which RDNA has, too; behind
@@ -77,34 +71,33 @@ class _Shuffle:
 
 
 @rewrite("dpp_shuffle", "LDS and reductions", anywhere=True, function=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`__shfl_xor` within 16 lanes becomes a DPP move (AMD GPUs only).
 
     Needs: a mask that is a number within a row, or a variable.
     Assumes: AMD GPUs only.
     """
-    del finding, facts
     every = list(_shuffles(kernel))
     chosen = [s for s in every if _number(s.mask) in (None, *_MASKS)]
     if any(called(n) in _DPP for n in walk(kernel.body_node)):
-        return Refusal(NAME, "the kernel itself exchanges values by DPP already")
+        return "the kernel itself exchanges values by DPP already"
     if not every:
-        return Refusal(NAME, "the kernel itself exchanges nothing by `__shfl_xor`")
+        return "the kernel itself exchanges nothing by `__shfl_xor`"
     if not chosen:
-        return Refusal(NAME, "every `__shfl_xor` of the kernel reaches beyond the 16 lanes of a row")
+        return "every `__shfl_xor` of the kernel reaches beyond the 16 lanes of a row"
     name, helper = _helper(source, kernel)
     splices = [Splice(kernel.span.start, kernel.span.start, helper.encode())]
     splices += [splice for shuffle in chosen for splice in _through(name, shuffle)]
     lines = ", ".join(str(line) for line in dict.fromkeys(s.call.start_point.row + 1 for s in chosen))
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Exchange values within rows of 16 lanes by DPP (line {lines})",
-            text=apply_splices(source, splices),
-            expected="Values of near lanes come from their registers and no longer through the LDS unit. Every lane "
-            "gets the value that it got, so results stay the same bit for bit. Only AMD's compiler knows DPP.",
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title=f"Exchange values within rows of 16 lanes by DPP (line {lines})",
+        expected=(
+            "Values of near lanes come from their registers and no longer through the LDS unit. Every lane "
+            "gets the value that it got, so results stay the same bit for bit. Only AMD's compiler knows DPP."
+        ),
+    )
 
 
 def _shuffles(kernel: KernelSyntax) -> Iterator[_Shuffle]:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.loops import head_values, stepped_names
-from hipscope.analysis.source.nodes import ancestors, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import ancestors, child_of, names_in, takes_address, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import constant_number
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.loops import launch_bounds
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     THREAD_IN_BLOCK,
@@ -32,12 +31,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     line_start,
     style_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "lds_column"
+from hipscope.formulas.propose.splice import Splice
 
 _ZEROS = re.compile(r"\{\s*(0(\.0*)?f?)?\s*\}")
 _MOST = 64  # elements: more of them leave LDS for few workgroups
@@ -60,30 +54,27 @@ class _Array:
 
 
 @rewrite("lds_column", "LDS and reductions", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """An array of the thread that is indexed by data becomes a column of LDS.
 
     Needs: a constant size, used by its elements only; workgroups of a constant size, as for `launch_bounds`.
     For: HeCBench entropy.
     """
-    del finding
     known = launch_bounds.promised(kernel, facts)
     if known is None:
-        return Refusal(NAME, "how large the workgroups are is not known")
+        return "how large the workgroups are is not known"
     threads, said = known
     file = parse(source)
     found, reasons = _arrays(kernel, file)
     if not found:
-        return Refusal(
-            NAME, "; ".join(reasons) or "no thread has an array of its own that is indexed by data"
-        )
+        return "; ".join(reasons) or "no thread has an array of its own that is indexed by data"
     sizes = [facts.bytes_of(array.type) for array in found]
     if any(size is None for size in sizes):
-        return Refusal(NAME, f"the size of the elements of `{found[sizes.index(None)].name}` is not known")
+        return f"the size of the elements of `{found[sizes.index(None)].name}` is not known"
     dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
     columns = sum(a.size * threads * (size or 0) for a, size in zip(found, sizes, strict=True))
     if (needed := facts.static_lds + dynamic + columns) > facts.lds_limit:
-        return Refusal(NAME, f"the columns need {needed} bytes of LDS; the device has {facts.lds_limit}")
+        return f"the columns need {needed} bytes of LDS; the device has {facts.lds_limit}"
     style = style_of(source, kernel)
     lane = fresh_name("thread_in_block", style, ())
     flat = all(launch.workgroup[1:] == (1, 1) for launch in facts.launches)
@@ -98,16 +89,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     if not said:
         splices.append(launch_bounds.bounds_splice(kernel, str(threads)))
     names = ", ".join(f"`{a.name}`" for a in found)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Keep {names} in LDS, a column for each thread",
-            text=apply_splices(source, splices),
-            expected=f"An index that is data is one LDS access; LDS grows by {columns} bytes for each workgroup; "
-            "results stay the same bit for bit.",
-            assumes=() if said else (launch_bounds.assumed(kernel, facts, str(threads)),),
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title=f"Keep {names} in LDS, a column for each thread",
+        expected=(
+            f"An index that is data is one LDS access; LDS grows by {columns} bytes for each workgroup; "
+            "results stay the same bit for bit."
+        ),
+        assumes=() if said else (launch_bounds.assumed(kernel, facts, str(threads)),),
+    )
 
 
 def _arrays(kernel: KernelSyntax, file: FileSyntax) -> tuple[list[_Array], list[str]]:
@@ -175,7 +166,7 @@ def _is_element(name: Node, parent: Node) -> bool:
     outer = parent.parent
     if outer is None or outer.type in ("subscript_expression", "field_expression", "argument_list"):
         return outer is not None and outer.type == "argument_list" and outer.parent is not None
-    if outer.type == "pointer_expression" and text_of(outer).startswith("&"):
+    if takes_address(outer):
         return False
     return not (
         outer.type == "init_declarator" and child_of(outer, "declarator").type == "reference_declarator"

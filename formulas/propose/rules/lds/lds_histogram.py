@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import child_of, names_in, operator_of, takes_address, text_of, walk
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.ranges.index_bounds import IndexBounds
 from hipscope.formulas.propose.rules.shared.atomic_sites import (
     AtomicSite,
@@ -46,12 +45,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     is_pure,
     style_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "lds_histogram"
+from hipscope.formulas.propose.splice import Splice
 
 _KINDS = frozenset({"fp32", "fp64", "int32", "uint32", "uint64"})
 _MAX_LDS = 16 * 1024
@@ -93,22 +87,19 @@ class _Copy:
 
 
 @rewrite("lds_histogram", "LDS and reductions", "atomicContention", rank=46)
-def propose(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> list[Candidate] | Refusal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> list[Candidate] | str:
     """Counts in LDS, then adds each bin once per workgroup.
 
     Needs: `atomicAdd` to `array[data-dependent]`, result unused, no array read by the kernel; as many bins as the
     index can reach by its types and constants, else bins beyond the LDS copy stay global atomics.
     Results: integers: same bits.
     """
-    del finding
-    collected = collect_sites(NAME, kernel, facts, _site)
-    if isinstance(collected, Refusal):
+    collected = collect_sites(kernel, facts, _site)
+    if isinstance(collected, str):
         return collected
     bases = dict.fromkeys(site.base for site in collected.sites)
     if len(bases) > _MAX_ARRAYS:
-        return Refusal(NAME, f"the kernel adds to {len(bases)} arrays, each of which would need LDS")
+        return f"the kernel adds to {len(bases)} arrays, each of which would need LDS"
     bounds = IndexBounds(source, kernel, parse(source), facts)
     arrays = [_bounded(tuple(s for s in collected.sites if s.base == base), bounds) for base in bases]
     dynamic = max((launch.dynamic_lds for launch in facts.launches), default=0)
@@ -117,7 +108,7 @@ def propose(
         if facts.static_lds + dynamic + sum(array.bytes for array in counted) > facts.lds_limit:
             continue
         candidates.append(_candidate(source, kernel, collected, counted))
-    return candidates or Refusal(NAME, "the LDS of the workgroup has no room for a copy of the bins")
+    return candidates or "the LDS of the workgroup has no room for a copy of the bins"
 
 
 def _site(atomic: Atomic, kernel: KernelSyntax, facts: LaunchFacts) -> AtomicSite | str:
@@ -154,7 +145,7 @@ def _is_counted(value: Node, index: Node, kernel: KernelSyntax) -> bool:
 
 def _element(address: Node) -> tuple[str | None, Node | None]:
     """(`p`, `i`) of `&p[i]` and `p + i`."""
-    if address.type == "pointer_expression" and text_of(address).startswith("&"):
+    if takes_address(address):
         inner = address.child_by_field_name("argument")
         if inner is not None and inner.type == "subscript_expression":
             base, indices = inner.child_by_field_name("argument"), inner.child_by_field_name("indices")
@@ -197,7 +188,7 @@ def _named_extent(index: Node, bounds: IndexBounds) -> str:
         index = value
     right = child_of(index, "right")
     texts = {"%": "{}", "&": "({}-1)"}
-    pattern = texts.get(text_of(child_of(index, "operator")), "") if index.type == "binary_expression" else ""
+    pattern = texts.get(operator_of(index), "") if index.type == "binary_expression" else ""
     names = [
         name for name in bounds.facts.types.values if pattern.format(name) == text_of(right).replace(" ", "")
     ]
@@ -286,12 +277,14 @@ def _candidate(source: bytes, kernel: KernelSyntax, sites: Sites, arrays: Sequen
     splices += indent_splices(source, kernel, returns, style, splices)
     end = "".join(style.lines([t]) if t else style.newline for t in closing)
     splices.append(at_end(source, kernel, style, closing_braces(returns, style) + end))
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        splices,
         title=_title(arrays),
-        text=apply_splices(source, splices),
-        expected="The additions of a workgroup meet in its own LDS; global memory sees at most one atomic per bin and "
-        "workgroup.",
+        expected=(
+            "The additions of a workgroup meet in its own LDS; global memory sees at most one atomic per bin and "
+            "workgroup."
+        ),
         exact=not any(site.floating for site in sites.sites),
     )
 

@@ -5,26 +5,17 @@ Needs an array that is only ever used by full subscripts: then only the compiler
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.lds_arrays import by_rows, conflicts, extents, full_uses, room
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "pad_lds"
+from hipscope.formulas.propose.splice import Splice
 
 
 @rewrite("pad_lds", "LDS and reductions", "bankConflict", rank=11)
-def propose(
-    source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts
-) -> list[Candidate] | Refusal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> list[Candidate] | str:
     """Adds a column to a two-dimensional `__shared__` array.
 
     Needs: only full subscripts of the array; the LDS still fits; fewer conflicts by the lane model.
@@ -39,7 +30,7 @@ def propose(
         else:
             paddings.append((array, padding))
     if not paddings:
-        return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel declares no __shared__ array")
+        return "; ".join(reasons) if reasons else "the kernel declares no __shared__ array"
     choices = [[p] for p in paddings] + ([paddings] if len(paddings) > 1 else [])
     return [_candidate(source, choice) for choice in choices]
 
@@ -75,10 +66,12 @@ def _candidate(source: bytes, paddings: list[tuple[SharedArray, int]]) -> Candid
         splices.append(Splice(span.start, span.end, f"{text} + {padding}".encode()))
     names = " and ".join(f"`{array.name}`" for array, _ in paddings)
     column = "one column" if all(p == 1 for _, p in paddings) else "a few columns"
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        splices,
         title=f"Pad {names} by {column}",
-        text=apply_splices(source, splices),
-        expected="The lanes that read one column then use different LDS banks: LDS conflict cycles fall, results stay "
-        "the same bit for bit.",
+        expected=(
+            "The lanes that read one column then use different LDS banks: LDS conflict cycles fall, results stay "
+            "the same bit for bit."
+        ),
     )

@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
-from hipscope.analysis.kernel.effects import changed_once_declared
 from hipscope.analysis.kernel.loops import counted_loop, number_of
 from hipscope.analysis.source.nodes import (
     BARRIERS,
@@ -24,7 +22,9 @@ from hipscope.analysis.source.nodes import (
     arguments_of,
     called,
     child_of,
+    sets,
     squeeze,
+    statements_of,
     text_of,
     walk,
 )
@@ -32,23 +32,21 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.lds import wave_tree
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     INTEGER_TYPES,
     Style,
     declared_type,
     indentation,
+    stands_for,
     style_of,
     ways_out,
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "sequential_tree"
+_THREAD = ("threadIdx.x", "hipThreadIdx_x")
 _EXPECTED = "Waves whose threads are done drop out as a whole, and the lanes of the others read neighbouring LDS words."
 
 
@@ -66,7 +64,7 @@ class _Tree:
 
 
 @rewrite("sequential_tree", "LDS and reductions", "bankConflict", "branchDivergence", anywhere=True, rank=17)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Neighbouring threads do each step of an interleaved tree reduction.
 
     Needs: one of the usual loops over LDS, one-dimensional workgroups, only element 0 used afterwards; of `op` the
@@ -85,13 +83,12 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
                 trees.append(tree)
     if not trees:
         none = "the kernel has no loop whose step doubles from 1"
-        return Refusal(NAME, "; ".join(reasons) if reasons else none)
+        return "; ".join(reasons) if reasons else none
     exact = all(tree.commutes for tree in trees)
     order = "" if exact else " Floating-point sums are added in another order."
-    whole = Candidate(
-        recipe=NAME,
+    whole = edited(
+        _with_loops(source, trees, kernel, _any_size),
         title="Let neighbouring threads do each step of the reduction",
-        text=_with_loops(source, trees, kernel, _any_size),
         expected=_EXPECTED + order,
         exact=exact,
         terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
@@ -99,7 +96,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     title = f"{whole.title}, and one wave the last ones by shuffles"
     halved = _with_loops(source, trees, kernel, _halving)
     within = parse(halved).kernel(kernel.name)
-    ended = wave_tree.propose(halved, within, finding, facts) if within is not None else None
+    ended = wave_tree.propose(halved, within, None, facts) if within is not None else None
     if isinstance(ended, list):
         return [whole, replace(whole, title=title, text=ended[0].text, assumes=ended[0].assumes)]
     if not all(_can_be_shuffled(tree, kernel, facts) for tree in trees):
@@ -213,10 +210,7 @@ def _tree(
         return "it stands in another loop or condition"
     if (reason := _all_threads(limit, file, facts)) is not None:
         return reason
-    body = child_of(loop, "body")
-    statements = (
-        [c for c in body.named_children if c.type != "comment"] if body.type == "compound_statement" else []
-    )
+    statements = statements_of(child_of(loop, "body"))
     barriers = [s for s in statements if s.named_children and called(s.named_children[0]) in BARRIERS]
     work = [s for s in statements if s.id not in {b.id for b in barriers}]
     if not barriers or not work or work[-1].type != "if_statement":
@@ -247,7 +241,7 @@ def _own_index(declaration: Node, step: str, kernel: KernelSyntax) -> tuple[str,
         return None
     factors = sorted(match[2].replace("(", "").replace(")", "").split("*"))
     rest = [f for f in factors if f not in ("2", step)]
-    if len(factors) != 3 or len(rest) != 1 or not _is_thread(rest[0], kernel):
+    if len(factors) != 3 or len(rest) != 1 or not stands_for(rest[0], _THREAD, kernel):
         return None
     return match[1], rest[0]
 
@@ -256,12 +250,7 @@ def _step(
     loop: Node, guard: Node, step: str, limit: str, named: tuple[str, str] | None, kernel: KernelSyntax
 ) -> _Tree | str:
     condition = re.sub(r"\s", "", text_of(child_of(guard, "condition"))).removeprefix("(").removesuffix(")")
-    body = child_of(guard, "consequence")
-    inner = (
-        [c for c in body.named_children if c.type != "comment"]
-        if body.type == "compound_statement"
-        else [body]
-    )
+    inner = statements_of(child_of(guard, "consequence"))
     if len(inner) != 1 or inner[0].type != "expression_statement":
         return "a step does more than one thing"
     tight = re.sub(r"\s", "", limit)
@@ -281,7 +270,7 @@ def _step(
         if used != step or (more is not None and more.strip("()") != f"{thread}+{step}<{tight}"):
             return f"the condition `{condition}` is not the usual one"
         at = thread
-    if not _is_thread(thread, kernel):
+    if not stands_for(thread, _THREAD, kernel):
         return f"`{thread}` is not the number of the thread"
     return _update(loop, inner[0], at, thread, step, limit, kernel)
 
@@ -318,7 +307,7 @@ def _update(
 def _call_of(statement: Node) -> Node | None:
     """The call of `x[t] = op(...);`."""
     assignment = statement.named_children[0]
-    if assignment.type != "assignment_expression" or text_of(child_of(assignment, "operator")) != "=":
+    if not sets(assignment):
         return None
     right = child_of(assignment, "right")
     return right if right.type == "call_expression" else None
@@ -332,19 +321,6 @@ def _by_call(call: Node, here: str, there: list[str], name: str) -> str | None:
         return None
     function = text_of(child_of(call, "function")).replace("{", "{{").replace("}", "}}")
     return f"{roles[here]} = {function}({', '.join(given)});"
-
-
-def _is_thread(text: str, kernel: KernelSyntax) -> bool:
-    """`threadIdx.x`, or a variable that is it and never changes."""
-    if text in ("threadIdx.x", "hipThreadIdx_x"):
-        return True
-    if text in changed_once_declared(kernel):
-        return False
-    for node in walk(kernel.body_node):
-        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == text:
-            value = node.child_by_field_name("value")
-            return value is not None and text_of(value) in ("threadIdx.x", "hipThreadIdx_x")
-    return False
 
 
 def _all_threads(limit: str, file: FileSyntax, facts: LaunchFacts) -> str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -21,6 +20,8 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     names_in,
+    operator_of,
+    sets,
     statements_of,
     text_of,
     walk,
@@ -28,8 +29,8 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.lds.one_thread import (
     COUNTERS,
     FLOATS,
@@ -51,12 +52,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.moved_declarations import removal
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "wave_search"
+from hipscope.formulas.propose.splice import Splice
 
 _SIZES = ("", "fabsf", "fabs", "abs", "std::abs", "std::fabs")  # of an element, by which it is compared
 _MIRRORED = {">": "<", "<": ">"}
@@ -88,31 +84,30 @@ class _Search:
 
 
 @rewrite("wave_search", "LDS and reductions", "branchDivergence", anywhere=True, rank=15)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """The first wave looks for what one thread looked for in LDS.
 
     Needs: as `wave_sum`; one comparison by `>` or `<`; what is kept begins with values that all threads know.
     Results: same bits, NaN included.
     For: HeCBench hogbom.
     """
-    del finding
     guards = statements_of_one_thread(kernel, facts)
     if isinstance(guards, str):
-        return Refusal(NAME, guards)
+        return guards
     found = [one for guard in guards for one in _searches(guard, kernel)]
     searches = [one for one in found if isinstance(one, _Search)]
     if not searches:
-        return Refusal(NAME, "; ".join(str(reason) for reason in found))
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Let the first wave look through what one thread looks through alone",
-            text=apply_splices(source, _splices(searches, source, style_of(source, kernel))),
-            expected="One thread no longer goes through LDS element by element while all others wait. Results stay "
-            "the same bit for bit.",
-            assumes=(f"workgroups of `{kernel.name}` have one dimension, and a wave or more of threads",),
-        )
-    ]
+        return "; ".join(str(reason) for reason in found)
+    return edited(
+        source,
+        _splices(searches, source, style_of(source, kernel)),
+        title="Let the first wave look through what one thread looks through alone",
+        expected=(
+            "One thread no longer goes through LDS element by element while all others wait. Results stay "
+            "the same bit for bit."
+        ),
+        assumes=(f"workgroups of `{kernel.name}` have one dimension, and a wave or more of threads",),
+    )
 
 
 def _searches(guard: Node, kernel: KernelSyntax) -> Iterator[_Search | str]:
@@ -158,11 +153,7 @@ def _search(guard: Node, loop: Node, before: list[Node], kernel: KernelSyntax) -
 
 def _only(body: Node) -> Node | None:
     """The only statement of a body."""
-    inside = (
-        [n for n in body.named_children if n.type != "comment"]
-        if body.type == "compound_statement"
-        else [body]
-    )
+    inside = statements_of(body)
     return inside[0] if len(inside) == 1 else None
 
 
@@ -172,7 +163,7 @@ def _compared(step: Node, counter: str, kernel: KernelSyntax) -> tuple[str, str,
     comparison = condition.named_children[0] if condition.named_children else condition
     if step.child_by_field_name("alternative") is not None or comparison.type != "binary_expression":
         return None
-    relation = text_of(child_of(comparison, "operator"))
+    relation = operator_of(comparison)
     (size, left), (other, right) = (_sized(child_of(comparison, side)) for side in ("left", "right"))
     if relation not in _MIRRORED or size != other or size not in _SIZES:
         return None
@@ -236,7 +227,7 @@ def _begun(name: str, taken: str, before: Sequence[Node], kernel: KernelSyntax) 
 def _assigned(statement: Node) -> Iterator[tuple[str, Node]]:
     """What a statement that only assigns or declares sets to what: `best = 0.0f, place = 0;`, `float best = a[0];`."""
     for node in walk(statement):
-        if node.type == "assignment_expression" and text_of(child_of(node, "operator")) == "=":
+        if sets(node):
             yield text_of(child_of(node, "left")), child_of(node, "right")
         elif node.type == "init_declarator":
             yield text_of(child_of(node, "declarator")), child_of(node, "value")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -20,8 +19,8 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import KernelSyntax, SharedArray
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.lds.one_thread import (
     COUNTERS,
     FLOATS,
@@ -41,12 +40,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     numbered_name,
     style_of,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "wave_sum"
+from hipscope.formulas.propose.splice import Splice
 
 
 @dataclass(frozen=True)
@@ -80,7 +74,7 @@ class _Site:
 
 
 @rewrite("wave_sum", "LDS and reductions", "branchDivergence", anywhere=True, rank=14)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """The first wave adds up what one thread added up from LDS.
 
     Needs: one-dimensional LDS arrays of numbers; a barrier right before; no lane of a wave has left the kernel alone;
@@ -89,26 +83,23 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: integers: same bits; floats in another order.
     For: HeCBench d2q9-bgk and deredundancy.
     """
-    del finding
     guards = statements_of_one_thread(kernel, facts)
     if isinstance(guards, str):
-        return Refusal(NAME, guards)
+        return guards
     found = [_site(guard, kernel) for guard in guards]
     sites = [site for site in found if isinstance(site, _Site)]
     if not sites:
-        return Refusal(NAME, "; ".join(str(reason) for reason in found))
+        return "; ".join(str(reason) for reason in found)
     exact = not any(s.kind in FLOATS for site in sites for loop in site.loops for s in loop.sums)
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Let the first wave add up what one thread adds up alone",
-            text=apply_splices(source, _splices(sites, source, style_of(source, kernel))),
-            expected="One thread no longer goes through LDS element by element while all others wait.",
-            exact=exact,
-            terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
-            assumes=(f"workgroups of `{kernel.name}` have one dimension, and a wave or more of threads",),
-        )
-    ]
+    return edited(
+        source,
+        _splices(sites, source, style_of(source, kernel)),
+        title="Let the first wave add up what one thread adds up alone",
+        expected="One thread no longer goes through LDS element by element while all others wait.",
+        exact=exact,
+        terms=1 if exact else max(launch.workgroup[0] for launch in facts.launches),
+        assumes=(f"workgroups of `{kernel.name}` have one dimension, and a wave or more of threads",),
+    )
 
 
 def _site(guard: Node, kernel: KernelSyntax) -> _Site | str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -23,6 +22,7 @@ from hipscope.analysis.source.nodes import (
     ancestors,
     called,
     child_of,
+    initialized,
     statements_of,
     text_of,
     walk,
@@ -31,8 +31,8 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import parse_with_types
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     INTEGER_TYPES,
@@ -46,12 +46,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
     ways_out,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "wave_tree"
+from hipscope.formulas.propose.splice import Splice
 
 SHUFFLED = INTEGER_TYPES | {"float", "double"}
 _THREAD = ("threadIdx.x", "hipThreadIdx_x")
@@ -85,7 +80,7 @@ class _Tree:
 
 
 @rewrite("wave_tree", "LDS and reductions", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Ends a halving reduction within one wave, in registers.
 
     Needs: half of a power of two, known from a constant or from constant workgroups, a wave or more, of one
@@ -94,33 +89,34 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: integers: same bits; floats in another order.
     For: HeCBench damage, BabelStream.
     """
-    del finding
     file, found = (
         parse_with_types(source, facts),
         [loop for node in walk(kernel.body_node) if (loop := _halving(node))],
     )
     if not found:
-        return Refusal(NAME, "the kernel itself has no loop whose step halves down to 1")
+        return "the kernel itself has no loop whose step halves down to 1"
     trees = [(loop, _tree(loop, kernel, file, facts)) for loop in found]
     good = [tree for _, tree in trees if isinstance(tree, _Tree)]
     if not good:
         reasons = (f"the loop on line {loop.node.start_point.row + 1}: {why}" for loop, why in trees)
-        return Refusal(NAME, "; ".join(reasons))
+        return "; ".join(reasons)
     style = style_of(source, kernel)
     splices = [splice for tree in good for splice in _splices(tree, source, style)]
     sized = any(tree.sized for tree in good)
-    return [
-        Candidate(
-            recipe=NAME,
-            title="Let one wave end the reduction by shuffles",
-            text=apply_splices(source, splices),
-            expected="The last steps need no barriers and no LDS. Each sum is made of the same values in the same "
-            "order: results stay the same bit for bit.",
-            assumes=(f"workgroups of `{kernel.name}` have a power of two of threads, a wave or more",)
+    return edited(
+        source,
+        splices,
+        title="Let one wave end the reduction by shuffles",
+        expected=(
+            "The last steps need no barriers and no LDS. Each sum is made of the same values in the same "
+            "order: results stay the same bit for bit."
+        ),
+        assumes=(
+            (f"workgroups of `{kernel.name}` have a power of two of threads, a wave or more",)
             if sized
-            else (),
-        )
-    ]
+            else ()
+        ),
+    )
 
 
 def _halving(node: Node) -> _Loop | None:
@@ -171,7 +167,7 @@ def _tree(loop: _Loop, kernel: KernelSyntax, file: FileSyntax, facts: LaunchFact
     if work[0].child_by_field_name("alternative") is not None:
         return _NO_STEP
     thread = _guarded(work[0], loop.counter)
-    if thread is None or not _is_thread(thread, kernel):
+    if thread is None or not stands_for(thread, _THREAD, kernel):
         return f"the condition `{_tight(child_of(work[0], 'condition'))}` is not the usual one"
     step = tuple(statements_of(child_of(work[0], "consequence")))
     arrays = _arrays(step, thread, loop, kernel, file)
@@ -218,19 +214,12 @@ def _written_out(text: str, kernel: KernelSyntax) -> str:
     changed = changed_once_declared(kernel)
     for _ in range(_LEVELS):
         for name in {n for n in re.findall(r"(?<!\.)\b[A-Za-z_]\w*", text) if n not in changed}:
-            values = _values_of(name, kernel)
+            values = initialized(name, kernel.body_node)
             if len(values) == 1 and declared_type(name, kernel) in INTEGER_TYPES:
-                text = f"({values[0]})".join(re.split(rf"(?<!\.)\b{name}\b", text))
+                text = f"({text_of(child_of(values[0], 'value'))})".join(
+                    re.split(rf"(?<!\.)\b{name}\b", text)
+                )
     return re.sub("|".join(map(re.escape, _THREADS)), lambda match: f"({match[0]})", text)
-
-
-def _values_of(name: str, kernel: KernelSyntax) -> list[str]:
-    """What the declarations of a name in the kernel begin with."""
-    return [
-        text_of(child_of(node, "value"))
-        for node in walk(kernel.body_node)
-        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == name
-    ]
 
 
 def _values(text: str, threads: int, kernel: KernelSyntax, file: FileSyntax) -> set[int]:
@@ -257,10 +246,6 @@ def _guarded(guard: Node, counter: str) -> str | None:
         return None
     small, large = (match[1], match[3]) if match[2] == "<" else (match[3], match[1])
     return small if large == counter else None
-
-
-def _is_thread(text: str, kernel: KernelSyntax) -> bool:
-    return stands_for(text, _THREAD, kernel)
 
 
 def _arrays(

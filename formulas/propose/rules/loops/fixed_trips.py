@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -22,8 +21,8 @@ from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.ranges.integer_ranges import Ranges
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
@@ -36,11 +35,6 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
 )
 from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "fixed_trips"
 
 _MOST_TRIPS = 16  # steps of one loop: of longer ones a part at a time is enough
 _MOST_COPIES = 128  # of a body, in all loops of a nest together
@@ -71,20 +65,19 @@ class _Known:
     any_caller=True,
     rank=24,
 )
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """A copy of the loops in which the compiler knows their length.
 
     Needs: a length of 2 to 16, at most 128 copies of a body in all loops of a nest, known from integer arguments that
     all recorded launches have in common, also from `x - K` to `x + K`; no barrier.
     """
-    del finding
     if not facts.launches:
-        return Refusal(NAME, "no launch was recorded")
+        return "no launch was recorded"
     ranges = Ranges(kernel, parse(source), facts)
     found = list(_nests(kernel, ranges))
     if not found:
-        return Refusal(NAME, "no loop has a length that is a small argument")
-    values = {name: _value(name, facts) for nest in found for loop in nest for name in loop.used}
+        return "no loop has a length that is a small argument"
+    values = {name: facts.launches[0].scalars[name] for nest in found for loop in nest for name in loop.used}
     style = style_of(source, kernel)
     told = ", ".join(f"`{name} == {value}`" for name, value in sorted(values.items()))
     told = f" for {told}" if told else ""
@@ -96,19 +89,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         for inner in (True, False)
     }
     return [
-        Candidate(
-            recipe=NAME,
+        edited(
+            text,
             title=f"Write the {'innermost ' if inner else ''}loops out{told} (line {lines})",
-            text=text,
-            expected="The loads of all steps are started before the first one is waited for; other lengths go "
-            "through the loops as before. Results stay the same bit for bit.",
+            expected=(
+                "The loads of all steps are started before the first one is waited for; other lengths go "
+                "through the loops as before. Results stay the same bit for bit."
+            ),
         )
         for text, inner in texts.items()
     ]
-
-
-def _value(name: str, facts: LaunchFacts) -> int:
-    return facts.launches[0].scalars[name]
 
 
 def _nests(kernel: KernelSyntax, ranges: Ranges) -> Iterator[list[_Known]]:

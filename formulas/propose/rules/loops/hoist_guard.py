@@ -8,7 +8,6 @@ otherwise: results stay the same bit for bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -21,23 +20,20 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     condition_of,
+    joins,
     names_in,
+    takes_address,
     text_of,
     walk,
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import is_plain
 from hipscope.formulas.propose.rules.shared.edit_helpers import Style, indentation, line_start, style_of
 from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before
 from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "hoist_guard"
 
 _IGNORED = frozenset({"comment", "preproc_call"})
 _TRAPS = frozenset({"/", "%"})
@@ -54,13 +50,12 @@ class _Guarded:
 
 
 @rewrite("hoist_guard", "Loops and branches", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Asks a condition that stays the same before the loops around it.
 
     Needs: the loops hold nothing else; plain integers and floats of the thread that nothing in the loops changes.
     For: HeCBench asmooth.
     """
-    del finding, facts
     found: list[_Guarded] = []
     reasons: list[str] = []
     end = 0
@@ -74,17 +69,15 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         else:
             reasons.append(f"the loop on line {node.start_point.row + 1} {guarded}")
     if not found:
-        return Refusal(NAME, "; ".join(reasons) or "the kernel has no `for` loop")
+        return "; ".join(reasons) or "the kernel has no `for` loop"
     style = style_of(source, kernel)
     lines = ", ".join(str(g.loop.start_point.row + 1) for g in found)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Ask what stays the same once, before the loop (line {lines})",
-            text=apply_splices(source, [_splice(source, style, g) for g in found]),
-            expected="Lanes without work leave out the loop; results stay the same bit for bit.",
-        )
-    ]
+    return edited(
+        source,
+        [_splice(source, style, g) for g in found],
+        title=f"Ask what stays the same once, before the loop (line {lines})",
+        expected="Lanes without work leave out the loop; results stay the same bit for bit.",
+    )
 
 
 def _guarded(loop: Node, kernel: KernelSyntax) -> _Guarded | str:
@@ -137,7 +130,7 @@ def _only_statement(body: Node) -> Node | None:
 def _conjuncts(condition: Node) -> list[Node]:
     """The parts of `a && b && c`."""
     condition = bare(condition)
-    if condition.type == "binary_expression" and text_of(child_of(condition, "operator")) == "&&":
+    if joins(condition, "&&"):
         return [part for side in ("left", "right") for part in _conjuncts(child_of(condition, side))]
     return [condition]
 
@@ -178,7 +171,7 @@ def _declares(declaration: Node, name: str) -> bool:
 def _address_taken(name: str, kernel: KernelSyntax) -> bool:
     """Whether something may change it under another name."""
     for node in walk(kernel.body_node):
-        if node.type == "pointer_expression" and text_of(node).startswith("&"):
+        if takes_address(node):
             target = child_of(node, "argument")
             while target.type == "subscript_expression":
                 target = child_of(target, "argument")
@@ -237,7 +230,5 @@ def _joined(parts: tuple[Node, ...]) -> str:
 
 def _closed(part: Node) -> str:
     """A part that binds no weaker than `&&`."""
-    weak = part.type == "conditional_expression" or (
-        part.type == "binary_expression" and text_of(child_of(part, "operator")) == "||"
-    )
+    weak = part.type == "conditional_expression" or (joins(part, "||"))
     return f"({text_of(part)})" if weak else text_of(part)

@@ -9,7 +9,6 @@ more where it is computed.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -17,15 +16,10 @@ from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate, Family
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import MAX_THREADS
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "launch_bounds"
+from hipscope.formulas.propose.splice import Splice
 
 _MOST = 512  # more threads than this leave the compiler no more registers than it has anyway
 _COMMON = 256
@@ -34,37 +28,34 @@ _MOST_WAVES = 8
 
 
 @rewrite("launch_bounds", "Loops and branches", "registerPressure", "latencyHiding", searched=True, rank=32)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`__launch_bounds__` of the launched size.
 
     Needs: every launch in the program's text has a constant workgroup, as the compiler reads it, also where a
     function is given it: then at each of its calls, and nothing else names that function. Where a run decides, a
     larger one would not start.
     """
-    del finding
     threads, bounds = _threads(facts), _bounds_of(kernel)
     if not threads and bounds is None:
         why = "a run decides the size of the workgroups, and another may have larger ones"
-        return Refusal(NAME, why if facts.threads else "no captured launch shows the size of the workgroups")
+        return why if facts.threads else "no captured launch shows the size of the workgroups"
     if facts.needs is None:
-        return Refusal(NAME, "what the kernel needs of the registers is not known")
+        return "what the kernel needs of the registers is not known"
     spills = facts.needs.vgpr_spills + facts.needs.sgpr_spills > 0 or facts.needs.scratch > 0
     if spills:
         if not threads:
-            return Refusal(NAME, "a run decides the size of the workgroups: no smaller bound is sure to hold")
+            return "a run decides the size of the workgroups: no smaller bound is sure to hold"
         if threads > _MOST:
-            return Refusal(
-                NAME, f"the program launches workgroups of {threads} threads: a bound gives nothing"
-            )
+            return f"the program launches workgroups of {threads} threads: a bound gives nothing"
         if bounds is not None and _value(bounds) is not None and (_value(bounds) or 0) <= threads:
-            return Refusal(NAME, "the kernel has launch bounds of that size already")
+            return "the kernel has launch bounds of that size already"
         texts = [str(size) for size in sorted({threads, max(threads, _COMMON)}, reverse=True)]
     else:
         waves = _waves(facts.needs.vgprs)
         if waves == _MOST_WAVES:
-            return Refusal(NAME, "the registers already allow all waves of a SIMD")
+            return "the registers already allow all waves of a SIMD"
         if bounds is not None and len(bounds.named_children) > 1:
-            return Refusal(NAME, "the kernel has launch bounds for the waves already")
+            return "the kernel has launch bounds for the waves already"
         first = text_of(bounds.named_children[0]) if bounds is not None and bounds.named_children else ""
         size = first or str(min(MAX_THREADS, max(threads, _COMMON)))
         texts = [f"{size}, {more}" for more in (waves + 1, waves + 2) if more <= _MOST_WAVES]
@@ -99,7 +90,7 @@ def bounds_splice(kernel: KernelSyntax, text: str) -> Splice:
     attribute, bounds = f"__launch_bounds__({text})", _bounds_of(kernel)
     if bounds is not None:
         return Splice(bounds.start_byte, bounds.end_byte, attribute.encode())
-    at = _behind_global(kernel)
+    at = next(c.end_byte for c in _definition(kernel).children if c.type == "__global__")
     return Splice(at, at, f" {attribute}".encode())
 
 
@@ -124,16 +115,18 @@ def _waves(vgprs: int) -> int:
 
 def _candidate(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, text: str, spills: bool) -> Candidate:
     attribute = f"__launch_bounds__({text})"
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        [bounds_splice(kernel, text)],
         title=f"{'Add' if _bounds_of(kernel) is None else 'Change to'} `{attribute}`",
-        text=apply_splices(source, [bounds_splice(kernel, text)]),
         expected=(
-            "The compiler may use more registers for each thread: fewer values are spilled to memory."
-            if spills
-            else "The compiler uses fewer registers for each thread, so that more waves fit on a SIMD."
-        )
-        + " Results stay the same bit for bit.",
+            (
+                "The compiler may use more registers for each thread: fewer values are spilled to memory."
+                if spills
+                else "The compiler uses fewer registers for each thread, so that more waves fit on a SIMD."
+            )
+            + " Results stay the same bit for bit."
+        ),
         assumes=(assumed(kernel, facts, text),),
     )
 
@@ -152,7 +145,3 @@ def _value(bounds: Node) -> int | None:
         return int(evaluate(bounds.named_children[0], Wave({}, 1))[0]) if bounds.named_children else None
     except NotStatic:
         return None
-
-
-def _behind_global(kernel: KernelSyntax) -> int:
-    return next(c.end_byte for c in _definition(kernel).children if c.type == "__global__")

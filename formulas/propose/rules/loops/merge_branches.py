@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -28,9 +27,10 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
+from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import Kind, is_plain, kind_of
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
@@ -42,12 +42,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.thread_renumbering import LANE_FUNCTIONS
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "merge_branches"
+from hipscope.formulas.propose.splice import Splice
 
 
 @dataclass(frozen=True)
@@ -71,12 +66,13 @@ class _Choice:
 
 
 @rewrite("merge_branches", "Loops and branches", "branchDivergence", rank=56)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(
+    source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None
+) -> Answer:
     """Chooses the numbers first, then does once what both sides do.
 
     Needs: sides of the same text but for constants and variables that they leave alone.
     """
-    del facts
     file = parse(source)
     style = style_of(source, kernel)
     found: list[tuple[bool, Candidate]] = []
@@ -93,7 +89,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         here = finding is not None and line <= finding.line <= node.end_point.row + 1
         found.append((here, candidate))
     if not found:
-        return Refusal(NAME, "; ".join(reasons) if reasons else "the kernel has no `if` with an `else`")
+        return "; ".join(reasons) if reasons else "the kernel has no `if` with an `else`"
     return [candidate for _, candidate in sorted(found, key=lambda entry: not entry[0])]
 
 
@@ -143,12 +139,14 @@ def _merged(source: bytes, branch: Node, kernel: KernelSyntax, file: FileSyntax,
     rest = source[branch.end_byte : line_end]
     end = branch.end_byte if rest.strip() else line_end + 1
     replacement = text.rstrip("\r\n") if rest.strip() else text
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        [Splice(start, end, replacement.encode())],
         title=f"Choose the numbers first, then do the work of the branch on line {branch.start_point.row + 1} once",
-        text=apply_splices(source, [Splice(start, end, replacement.encode())]),
-        expected="A wave does the work once with all of its lanes, instead of once for each side with some of them; "
-        "results stay the same bit for bit.",
+        expected=(
+            "A wave does the work once with all of its lanes, instead of once for each side with some of them; "
+            "results stay the same bit for bit."
+        ),
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -27,8 +26,8 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.backward_slice import (
     CannotSlice,
     Slice,
@@ -45,12 +44,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
 from hipscope.formulas.propose.rules.shared.kept_arrays import is_promised, reads_only, statement_around
 from hipscope.formulas.propose.rules.shared.loop_memory import memory_of
 from hipscope.formulas.propose.rules.shared.moved_declarations import comments_of, removal
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "hoist_loads"
+from hipscope.formulas.propose.splice import Splice
 
 _MOST_LOADS = 12  # registers that live over what is between
 _LEAVES = ("return_statement", "goto_statement", "break_statement", "continue_statement", "labeled_statement")
@@ -80,14 +74,13 @@ class _Hoisted:
 
 
 @rewrite("hoist_loads", "Memory", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Loads behind a barrier, a loop or a branch begin where their addresses are known.
 
     Needs: nothing was stored to these arrays before (no overlap in all recorded launches, or `__restrict__`), no
     atomic operation or fence before them; lanes load different elements; addresses and conditions do not change in
     between.
     """
-    del finding
     style = style_of(source, kernel)
     names: dict[int, str] = {}
     hoisted: list[_Hoisted] = []
@@ -104,23 +97,23 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             names[load.node.id] = name
     if not hoisted or len(hoisted) > _MOST_LOADS:
         many = "too many loads stand behind barriers and loops" if hoisted else ""
-        return Refusal(NAME, many or "; ".join(reasons) or "no load stands behind a barrier or a loop")
+        return many or "; ".join(reasons) or "no load stands behind a barrier or a loop"
     bases = dict.fromkeys(one.load.base for one in hoisted if not is_promised(one.load.base, kernel, facts))
     assumed = ", ".join(f"`{base}`" for base in bases)
     lines = ", ".join(dict.fromkeys(str(one.load.span.line) for one in hoisted))
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Begin loads before the barrier or loop that they stand behind (line {lines})",
-            text=apply_splices(source, _splices(source, hoisted, names, style)),
-            expected="These loads are under way together with the ones before; results stay the same bit for bit.",
-            assumes=(
+    return edited(
+        source,
+        _splices(source, hoisted, names, style),
+        title=f"Begin loads before the barrier or loop that they stand behind (line {lines})",
+        expected="These loads are under way together with the ones before; results stay the same bit for bit.",
+        assumes=(
+            (
                 f"no launch of `{kernel.name}` lets another argument overlap {assumed} (none did in the recorded ones)",
             )
             if assumed
-            else (),
-        )
-    ]
+            else ()
+        ),
+    )
 
 
 def _hoisted(

@@ -6,20 +6,16 @@ Each thread takes over the work of another thread of its workgroup, so the workg
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from hipscope.analysis.source.nodes import LOOPS, ancestors, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import at_start, style_of
 from hipscope.formulas.propose.rules.shared.thread_renumbering import Access, read_shape, unseen
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
+from hipscope.formulas.propose.splice import Splice
 
 NAME = "index_swap"
 _TITLE = "Let neighbouring lanes work along the direction in which memory is contiguous"
@@ -28,7 +24,7 @@ _THREAD = frozenset(f"{name}{axis}" for name in ("threadIdx.", "hipThreadIdx_") 
 
 
 @rewrite("index_swap", "Memory", "memoryAccess", rank=22)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Lanes run along the axis that is contiguous in memory.
 
     Needs: threads that do not work together.
@@ -38,29 +34,29 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     for axis in _axes(facts):
         shape = read_shape(kernel, file, facts, first=axis)
         if isinstance(shape, str):
-            return Refusal(NAME, shape)
+            return shape
         shapes[axis] = shape
     if (advice := unseen(NAME, _TITLE, kernel)) is not None:
         return advice
     axis = min(shapes, key=lambda a: sum(access.exchanged for access in shapes[a].accesses))
     accesses = shapes[axis].accesses
     if not any(a.helps for a in accesses):
-        return Refusal(NAME, f"no access would touch fewer cache lines {_exchanged(shapes)}")
+        return f"no access would touch fewer cache lines {_exchanged(shapes)}"
     often = [a for a in accesses if _loops(a, kernel) >= _most_loops(accesses, kernel)]
     worse = next((a for a in often if a.exchanged > a.lines), None)
     if worse is not None and 2 * sum(a.exchanged for a in often) > sum(a.lines for a in often):
-        return Refusal(NAME, f"`{text_of(worse.subscript.node)}` would touch more cache lines than now")
+        return f"`{text_of(worse.subscript.node)}` would touch more cache lines than now"
     flat = shapes[axis].launch.workgroup[2] == 1
     before, after = max(a.lines for a in often), max(a.exchanged for a in often)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Let neighbouring lanes work along {axis}",
-            text=apply_splices(source, _renumbered(source, kernel, axis, flat=flat)),
-            expected=f"The worst access of a wave touches {after} cache lines instead of {before}; results stay the "
-            "same bit for bit.",
-        )
-    ]
+    return edited(
+        source,
+        _renumbered(source, kernel, axis, flat=flat),
+        title=f"Let neighbouring lanes work along {axis}",
+        expected=(
+            f"The worst access of a wave touches {after} cache lines instead of {before}; results stay the "
+            "same bit for bit."
+        ),
+    )
 
 
 def _exchanged(axes: Iterable[str]) -> str:

@@ -8,9 +8,8 @@ What the branch computes is computed always and kept where the condition holds: 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -23,15 +22,18 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     condition_of,
+    joins,
     names_in,
+    operator_of,
     statements_of,
     text_of,
     walk,
+    without_value,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     declared_type,
@@ -42,12 +44,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before, pragma_splice
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "masked_loads"
+from hipscope.formulas.propose.splice import Splice
 
 _TOGETHER = 4  # steps of the loop around, whose loads are then made together
 _PURE = frozenset(
@@ -112,13 +109,12 @@ class _Branch:
 
 
 @rewrite("masked_loads", "Memory", anywhere=True, function=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`if (inside) sum += in[i]` becomes a load that is always made, and a choice.
 
     Needs: the branch computes numbers of the thread only; the first element is there in all recorded launches;
     functions without side effects.
     """
-    del finding
     style = style_of(source, kernel)
     splices: list[Splice] = []
     lines: list[int] = []
@@ -146,9 +142,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         if (loop := _loop_around(node, kernel)) is not None:
             loops[loop.id] = loop
     if not splices:
-        return Refusal(
-            NAME, "; ".join(reasons) or "no load of the kernel stands under a condition of its own"
-        )
+        return "; ".join(reasons) or "no load of the kernel stands under a condition of its own"
     texts = [("", splices)]
     if loops:
         told = [
@@ -157,12 +151,14 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         texts.append((f", {_TOGETHER} steps of the loop at once", [*told, *splices]))
     where = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
     return [
-        Candidate(
-            recipe=NAME,
+        edited(
+            source,
+            edits,
             title=f"Load without a branch ({where}){more}",
-            text=apply_splices(source, edits),
-            expected="Loads do not wait for each other behind branches; what a lane does not need is loaded at index "
-            "0 and left out. Results stay the same bit for bit.",
+            expected=(
+                "Loads do not wait for each other behind branches; what a lane does not need is loaded at index "
+                "0 and left out. Results stay the same bit for bit."
+            ),
             assumes=(_first_elements(bases),),
         )
         for more, edits in texts
@@ -225,7 +221,7 @@ def _asked(node: Node) -> Node:
 def _condition(branch: _Branch, node: Node, mask: str | None) -> str:
     """The name of what holds where the mask and the condition do."""
     node = bare(node)
-    both = node.type == "binary_expression" and text_of(child_of(node, "operator")) == "&&"
+    both = joins(node, "&&")
     if both and any(n.type == "subscript_expression" for n in walk(child_of(node, "right"))):
         return _condition(branch, child_of(node, "right"), _condition(branch, child_of(node, "left"), mask))
     text = _value(branch, node, mask)
@@ -240,7 +236,7 @@ def _statement(branch: _Branch, node: Node, mask: str) -> None:
     if node.type == "comment":
         branch.lines.append(text_of(node))
     elif node.type == "compound_statement":
-        for inner in _statements(node):
+        for inner in node.named_children if node.type == "compound_statement" else [node]:
             _statement(branch, inner, mask)
     elif node.type == "if_statement":
         _if(branch, node, mask)
@@ -252,10 +248,6 @@ def _statement(branch: _Branch, node: Node, mask: str) -> None:
         raise _CannotMask(f"does more than to compute values (line {node.start_point.row + 1})")
 
 
-def _statements(node: Node) -> Sequence[Node]:
-    return node.named_children if node.type == "compound_statement" else [node]
-
-
 def _declaration(branch: _Branch, node: Node, mask: str) -> None:
     kind = child_of(node, "type")
     if kind.type not in _NUMBERS or any(
@@ -264,7 +256,7 @@ def _declaration(branch: _Branch, node: Node, mask: str) -> None:
         raise _CannotMask(f"declares more than a number (line {node.start_point.row + 1})")
     head = "const " if any(text_of(c) in ("const", "constexpr") for c in node.children) else ""
     for declarator in node.children_by_field_name("declarator"):
-        named = child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+        named = without_value(declarator)
         if named.type != "identifier":
             raise _CannotMask(f"declares more than a number (line {node.start_point.row + 1})")
         value = declarator.child_by_field_name("value")
@@ -302,7 +294,7 @@ def _assignment(branch: _Branch, node: Node, mask: str) -> None:
     steps = node.type == "update_expression"
     if not steps and node.type != "assignment_expression":
         raise _CannotMask(f"does more than to compute values (line {node.start_point.row + 1})")
-    target, operator = child_of(node, "argument" if steps else "left"), text_of(child_of(node, "operator"))
+    target, operator = child_of(node, "argument" if steps else "left"), operator_of(node)
     name = text_of(target)
     kind = declared_type(name, branch.kernel) if target.type == "identifier" else None
     if kind is None or not _is_number(branch.kernel, name):
@@ -370,7 +362,7 @@ def _loads(branch: _Branch, node: Node) -> Iterator[Subscript]:
             raise _CannotMask(f"computes `{text_of(current)}`")
         if current.type == "field_expression" and "->" in text_of(current):
             raise _CannotMask(f"reads `{text_of(current)}`, of which too little is known")
-        if current.type == "binary_expression" and text_of(child_of(current, "operator")) in ("/", "%"):
+        if joins(current, "/", "%"):
             _divides_safely(branch, current)
         if current.type == "call_expression" and not _is_pure(branch.kernel, current):
             raise _CannotMask(f"calls `{text_of(child_of(current, 'function'))}`")
@@ -397,7 +389,7 @@ def _is_float(branch: _Branch, node: Node) -> bool:
     if node.type == "subscript_expression":
         base = text_of(child_of(node, "argument"))
         return pointers_of(branch.kernel, branch.facts).get(base, "").removeprefix("const ") in _FLOATS
-    if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "-", "*", "/"):
+    if joins(node, "+", "-", "*", "/"):
         return _is_float(branch, child_of(node, "left")) or _is_float(branch, child_of(node, "right"))
     if node.type in ("parenthesized_expression", "unary_expression"):
         return any(_is_float(branch, child) for child in node.named_children)

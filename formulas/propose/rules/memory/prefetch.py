@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -24,6 +23,7 @@ from hipscope.analysis.source.nodes import (
     condition_of,
     declared_name,
     names_in,
+    operator_of,
     squeeze,
     text_of,
     walk,
@@ -31,8 +31,8 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import is_plain
 from hipscope.formulas.propose.rules.shared.backward_slice import (
     CannotSlice,
@@ -58,12 +58,7 @@ from hipscope.formulas.propose.rules.shared.kept_arrays import (
 )
 from hipscope.formulas.propose.rules.shared.moved_declarations import comments_of, removal
 from hipscope.formulas.propose.rules.shared.preconditions import waits_for_no_workgroup
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "prefetch"
+from hipscope.formulas.propose.splice import Splice
 
 _MOST_LOADS = 8  # registers that live across the whole step
 _LEAVING = frozenset({"return_statement", "goto_statement", "break_statement", "continue_statement"})
@@ -107,16 +102,15 @@ class _Step:
 
 
 @rewrite("prefetch", "Memory", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """A loop loads one step ahead, right behind the barrier.
 
     Needs: the launch stores nothing to these arrays (no overlap in all recorded launches, or `__restrict__`); a step
     has no way out in the middle; where it loads follows from indices, arguments, such arrays and variables that go on
     by the same amount.
     """
-    del finding
     if (why := waits_for_no_workgroup(kernel)) is not None:
-        return Refusal(NAME, why)
+        return why
     style = style_of(source, kernel)
     given: list[str] = []
     splices: list[Splice] = []
@@ -136,23 +130,25 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         lines.append(line)
         bases |= dict.fromkeys(load.base for load in step.loads)
     if not lines:
-        return Refusal(NAME, "; ".join(reasons) or "the kernel has no loop with a barrier")
+        return "; ".join(reasons) or "the kernel has no loop with a barrier"
     assumed = [base for base in bases if not is_promised(base, kernel, facts)]
     names = ", ".join(f"`{base}`" for base in assumed)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Load what the next step needs before this one is computed (line {', '.join(lines)})",
-            text=apply_splices(source, splices),
-            expected="Loads of the next step are under way while this one is computed; results stay the same bit for "
-            "bit.",
-            assumes=(
+    return edited(
+        source,
+        splices,
+        title=f"Load what the next step needs before this one is computed (line {', '.join(lines)})",
+        expected=(
+            "Loads of the next step are under way while this one is computed; results stay the same bit for "
+            "bit."
+        ),
+        assumes=(
+            (
                 f"no launch of `{kernel.name}` lets another argument overlap {names} (none did in the recorded ones)",
             )
             if assumed
-            else (),
-        )
-    ]
+            else ()
+        ),
+    )
 
 
 def _edit(
@@ -348,11 +344,11 @@ def _changes(update: Node | None) -> Iterator[_Change]:
         yield _Change(text_of(child_of(update, "argument")), sign, None)
         return
     name = text_of(child_of(update, "left"))
-    operator, value = text_of(child_of(update, "operator")), child_of(update, "right")
+    operator, value = operator_of(update), child_of(update, "right")
     if update.type == "assignment_expression" and operator != "=" and name.isidentifier():
         yield _Change(name, operator.removesuffix("="), value)
     elif value.type == "binary_expression" and text_of(child_of(value, "left")) == name:
-        yield _Change(name, text_of(child_of(value, "operator")), child_of(value, "right"))
+        yield _Change(name, operator_of(value), child_of(value, "right"))
     else:
         raise CannotSlice(f"goes on by `{squeeze(text_of(update))}`")
 

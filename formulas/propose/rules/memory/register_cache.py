@@ -8,17 +8,16 @@ other in all recorded launches, which is assumed for all launches, and shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared, relies_on_others, unsteady_names
 from hipscope.analysis.kernel.loops import counted_loop
-from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, names_in, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, joins, names_in, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Advice, Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     fresh_name,
@@ -28,10 +27,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
     used_otherwise,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
+from hipscope.formulas.propose.splice import Splice
 
 NAME = "register_cache"
 
@@ -45,14 +41,13 @@ _CONDITIONAL = (
 
 
 @rewrite("register_cache", "Memory", "memoryAccess", "memoryLocality", rank=36)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Loads an element once that is read again after stores.
 
     Needs: an argument that the kernel never writes, an address that stays, a first read that is certain; no overlap.
     Assumes: assumed for all launches.
     For: HeCBench floydwarshall2.
     """
-    del finding
     groups: dict[str, list[Subscript]] = {}
     pointers = pointers_of(kernel, facts)
     for subscript in kernel.subscripts:
@@ -82,22 +77,22 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         else:
             reasons.append(f"no store stands between the reads of `{text}`: the compiler keeps it anyway")
     if not splices:
-        return Refusal(
-            NAME, "; ".join(reasons) if reasons else "the kernel reads no element of an argument twice"
-        )
+        return "; ".join(reasons) if reasons else "the kernel reads no element of an argument twice"
     kept = ", ".join(f"`{base}`" for base in dict.fromkeys(bases))
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Load what is read repeatedly from {kept} once",
-            text=apply_splices(source, splices),
-            expected="Each of these elements is loaded once instead of after every store; results stay the "
-            "same bit for bit.",
-            assumes=(
+    return edited(
+        source,
+        splices,
+        title=f"Load what is read repeatedly from {kept} once",
+        expected=(
+            "Each of these elements is loaded once instead of after every store; results stay the "
+            "same bit for bit."
+        ),
+        assumes=(
+            (
                 f"no launch of `{kernel.name}` lets another argument overlap {kept} (none did in the recorded ones)",
-            ),
-        )
-    ]
+            )
+        ),
+    )
 
 
 def _advice(text: str, facts: LaunchFacts) -> Advice:
@@ -140,7 +135,7 @@ def _anchor(uses: Sequence[Subscript], kernel: KernelSyntax) -> Node | None:
         runs_once = outer.type == "for_statement" and _runs(outer)
         if outer.type in _CONDITIONAL and not runs_once and not _is_condition(outer, child):
             return None
-        shortcut = outer.type == "binary_expression" and text_of(child_of(outer, "operator")) in ("&&", "||")
+        shortcut = joins(outer, "&&", "||")
         if shortcut and child_of(outer, "left").id != child.id:
             return None
         child = outer

@@ -8,19 +8,15 @@ and shown. Symbol and arguments stay the same, so declarations elsewhere need no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.syntax import KernelSyntax, Parameter
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
-from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Advice, Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.preconditions import first_refusal
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
+from hipscope.formulas.propose.splice import Splice
 
 NAME = "restrict"
 
@@ -74,18 +70,17 @@ _PRECONDITIONS = (_several_pointers, _not_promised_yet, _writes_to_an_argument, 
 
 
 @rewrite("restrict", "Memory", "memoryAccess", "memoryLocality", "latencyHiding", searched=True, rank=30)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """`__restrict__` on pointers that did not overlap (assumed for all launches).
 
     Needs: those that had an allocation to themselves in all recorded launches.
     Assumes: assumed for all.
     """
-    del finding
     pointers = [p for p in kernel.parameters if p.pointer]
     if facts.member_pointers and len(pointers) + len(facts.member_pointers) > 1:
         return _of_members(kernel, facts)
     if (why := first_refusal(_Asked(kernel, facts), _PRECONDITIONS)) is not None:
-        return Refusal(NAME, why)
+        return why
     advice = "Promise with `__restrict__` that the pointers do not overlap"
     if not facts.launches:
         return Advice(NAME, advice, "no launch was recorded that shows that they do not")
@@ -95,16 +90,16 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         return Advice(NAME, advice, f"in a recorded launch {names} had no allocation of its own")
     names = ", ".join(f"`{p.name}`" for p in alone)
     some = "the pointers do not overlap" if len(alone) == len(pointers) else f"nothing overlaps {names}"
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Promise that {some} (`__restrict__`)",
-            text=apply_splices(source, promises(source, kernel, facts)),
-            expected="Loads are started before stores that stand earlier, and repeated ones are left out; results stay "
-            "the same bit for bit.",
-            assumes=(assumed(kernel, facts),),
-        )
-    ]
+    return edited(
+        source,
+        promises(source, kernel, facts),
+        title=f"Promise that {some} (`__restrict__`)",
+        expected=(
+            "Loads are started before stores that stand earlier, and repeated ones are left out; results stay "
+            "the same bit for bit."
+        ),
+        assumes=(assumed(kernel, facts),),
+    )
 
 
 def promises(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> list[Splice]:
@@ -121,11 +116,11 @@ def assumed(kernel: KernelSyntax, facts: LaunchFacts) -> str:
     )
 
 
-def _of_members(kernel: KernelSyntax, facts: LaunchFacts) -> Proposal:
+def _of_members(kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Pointers in structures: they are declared outside of the kernel, where no rewrite goes."""
     loose = [name for name in facts.member_pointers if name not in facts.promised]
     if not loose and all("restrict" in p.type for p in kernel.parameters if p.pointer):
-        return Refusal(NAME, "all pointers are `__restrict__` already, in structures as well")
+        return "all pointers are `__restrict__` already, in structures as well"
     inside = ", ".join(f"`{name}`" for name in loose or facts.member_pointers)
     together = [name for name in pointers_of(kernel, facts) if name not in facts.disjoint]
     title = (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -19,8 +18,8 @@ from hipscope.analysis.kernel.loops import head_values
 from hipscope.analysis.source.nodes import LOOPS, ancestors, child_of, condition_of, squeeze, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of, spelled_element
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.atomic_sites import number_kinds
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     is_pure,
@@ -37,12 +36,7 @@ from hipscope.formulas.propose.rules.shared.loop_elements import (
     names_of,
     seen_before_the_end,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "scalar_replacement"
+from hipscope.formulas.propose.splice import Splice
 
 _BRANCHES = (
     "if_statement",
@@ -68,7 +62,7 @@ class _Region:
 
 
 @rewrite("scalar_replacement", "Memory", "memoryAccess", "memoryLocality", rank=38)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Keeps an element that a loop reads and writes in a register.
 
     Needs: a store before the loop or in its first step that is made anyway; an address that stays the same, no other
@@ -76,7 +70,6 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Assumes: assumed for all launches.
     For: HeCBench lebesgue.
     """
-    del finding
     style = style_of(source, kernel)
     regions: list[_Region] = []
     reasons: dict[str, None] = {}
@@ -87,7 +80,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         else:
             reasons[f"`{squeeze(text_of(element[0].node))}` on line {element[0].span.line}: {found}"] = None
     if not regions:
-        return Refusal(NAME, "; ".join(reasons) or "no loop changes an element of an argument at one address")
+        return "; ".join(reasons) or "no loop changes an element of an argument at one address"
     names: list[str] = []
     splices: list[Splice] = []
     places: dict[int, Around] = {}
@@ -98,15 +91,13 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
         splices += _splices(region, names[-1], runs, kernel, facts, lines)
     splices += [splice for lines in places.values() for splice in around(source, lines, style)]
     elements = ", ".join(dict.fromkeys(f"`{squeeze(text_of(r.uses[0].node))}`" for r in regions))
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Keep {elements} in a register until the end of the loop",
-            text=apply_splices(source, splices),
-            expected="The element is stored once instead of in every step; results stay the same bit for bit.",
-            assumes=assumption((r.uses[0].base for r in regions), kernel, facts),
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title=f"Keep {elements} in a register until the end of the loop",
+        expected="The element is stored once instead of in every step; results stay the same bit for bit.",
+        assumes=assumption((r.uses[0].base for r in regions), kernel, facts),
+    )
 
 
 def _elements(kernel: KernelSyntax, facts: LaunchFacts) -> Iterator[tuple[Subscript, ...]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -21,14 +20,16 @@ from hipscope.analysis.source.nodes import (
     child_of,
     declarations_in,
     names_in,
+    sets,
     squeeze,
     text_of,
     walk,
+    without_value,
 )
 from hipscope.analysis.source.syntax import KernelSyntax, SharedArray, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.backward_slice import merged, top_level_barriers
 from hipscope.formulas.propose.rules.shared.constant_filling import element_of
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
@@ -42,12 +43,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.preconditions import no_macro_hides
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "sink_stores"
+from hipscope.formulas.propose.splice import Splice
 
 _MOST = 12  # registers that live up to the barrier
 _WHY = "// Stored only here: the loads above are all on their way before the first is waited for."
@@ -113,7 +109,7 @@ class _Sunk:
 
 
 @rewrite("sink_stores", "Memory", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Branches that load a tile's edges wait for memory once.
 
     Needs: two loads in different branches; static LDS arrays that the phase only stores to, by their elements;
@@ -121,25 +117,22 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     fence in between.
     For: HeCBench eikonal.
     """
-    del finding, facts
     arrays = {array.name: array for array in kernel.shared if _is_plain(array, kernel)}
     if not arrays:
-        return Refusal(NAME, "the kernel has no LDS array that is used by its elements only")
+        return "the kernel has no LDS array that is used by its elements only"
     if (hidden := no_macro_hides(kernel, _seen(kernel))) is not None:
-        return Refusal(NAME, hidden)
+        return hidden
     style, reader, given = style_of(source, kernel), _reader(kernel, arrays), list[str]()
     found = [s for p in _phases(kernel) if (s := _sunk(p, reader, style, given)) is not None]
     if not found:
-        return Refusal(NAME, "no two branches before a barrier load what they only store to LDS")
+        return "no two branches before a barrier load what they only store to LDS"
     lines = dict.fromkeys(str(store.left.start_point.row + 1) for sunk in found for store in sunk.stores)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Store to LDS behind all loads of the phase (line {', '.join(lines)})",
-            text=apply_splices(source, [s for sunk in found for s in _splices(source, sunk, style)]),
-            expected="Loads of several branches are under way together; results stay the same bit for bit.",
-        )
-    ]
+    return edited(
+        source,
+        [s for sunk in found for s in _splices(source, sunk, style)],
+        title=f"Store to LDS behind all loads of the phase (line {', '.join(lines)})",
+        expected="Loads of several branches are under way together; results stay the same bit for bit.",
+    )
 
 
 def _reader(kernel: KernelSyntax, arrays: Mapping[str, SharedArray]) -> _Reader:
@@ -237,7 +230,7 @@ def _stores(statement: Node, way: _Way, reader: _Reader) -> Iterator[_Store]:
         yield from _branches(statement, way, reader)
     elif statement.type == "expression_statement" and len(statement.named_children) == 1:
         change = statement.named_children[0]
-        plain = change.type == "assignment_expression" and text_of(child_of(change, "operator")) == "="
+        plain = sets(change)
         left, value = child_of(change, "left"), child_of(change, "right")
         for use in (u for u in reader.uses if plain and u.node.id == left.id and u.use == "write"):
             yield _Store(reader.arrays[use.base], left, use.indices, value, way)
@@ -324,7 +317,7 @@ def _is_load(node: Node, reader: _Reader) -> bool:
 
 
 def _is_array(declarator: Node) -> bool:
-    inner = child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+    inner = without_value(declarator)
     return inner.type == "array_declarator"
 
 

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -29,20 +28,15 @@ from hipscope.analysis.source.nodes import (
 from hipscope.analysis.source.number_types import NUMBER_TYPES, NumberType
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     helper_above,
     indentation,
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.kept_arrays import is_promised
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "wide_stores"
+from hipscope.formulas.propose.splice import Splice
 
 _INLINE = 1024  # bytes: up to here the compiler writes the stores out
 # Of 256 bytes it writes them out, too. A loop that it unrolls whole becomes one fill again, of all bytes one by one.
@@ -89,34 +83,29 @@ class _Edit:
 
 
 @rewrite("wide_stores", "Memory", anywhere=True, function=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Fills and copies of large arrays are stored 16 bytes at a time.
 
     Needs: an array of more than 1 KiB, in a kernel with scratch memory; for copies, pointers that may lead to the
     same place; functions that the host does not run.
     For: HeCBench fsm.
     """
-    del finding
     if _DEFINED.search(source) is not None:
-        return Refusal(NAME, "the file has a `memset` or a `memcpy` of its own")
+        return "the file has a `memset` or a `memcpy` of its own"
     helper, definition = _helper(source, kernel)
     edits = [*_fills(source, kernel, facts, helper), *_copies(kernel, facts)]
     if not edits:
-        return Refusal(
-            NAME, "the kernel fills no large array of its own and copies nothing from pointer to pointer"
-        )
+        return "the kernel fills no large array of its own and copies nothing from pointer to pointer"
     splices = [splice for edit in edits for splice in edit.splices]
     if definition and any(edit.fills for edit in edits):
         splices.append(Splice(kernel.span.start, kernel.span.start, definition.encode()))
     lines = ", ".join(str(line) for line in sorted({edit.line for edit in edits}))
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Store 16 bytes at a time instead of one (line {lines})",
-            text=apply_splices(source, splices),
-            expected="One store for 16 bytes; results stay the same bit for bit.",
-        )
-    ]
+    return edited(
+        source,
+        splices,
+        title=f"Store 16 bytes at a time instead of one (line {lines})",
+        expected="One store for 16 bytes; results stay the same bit for bit.",
+    )
 
 
 def _helper(source: bytes, kernel: KernelSyntax) -> tuple[str, str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -18,19 +17,14 @@ from hipscope.analysis.kernel.effects import relies_on_others
 from hipscope.analysis.source.nodes import text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import at_start, style_of
 from hipscope.formulas.propose.rules.shared.preconditions import (
     first_refusal,
     no_helper_asks_for_the_workgroup,
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "xcd_remap"
 
 _X = ("blockIdx.x", "hipBlockIdx_x")
 _Y = ("blockIdx.y", "hipBlockIdx_y")
@@ -105,26 +99,24 @@ _PRECONDITIONS = (
 
 
 @rewrite("xcd_remap", "Memory", "memoryLocality", rank=28)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """Gives each XCD a contiguous range of workgroups.
 
     Needs: no waiting for, and no counting of, other workgroups.
     """
-    del finding
     named = (n for n in walk(kernel.body_node) if n.type in ("field_expression", "identifier"))
     subject = _Subject(kernel, facts, tuple(n for n in named if text_of(n) in (*_X, *_Y, *_Z)))
     if (why := first_refusal(subject, _PRECONDITIONS)) is not None:
-        return Refusal(NAME, why)
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Give each of the {facts.xcds} XCDs a contiguous range of workgroups",
-            text=_rewrite(source, subject),
-            expected="Workgroups that share data then share an L2, so that fewer bytes come from memory; results stay "
-            "the same bit for bit.",
-            only_for="memoryLocality",
-        )
-    ]
+        return why
+    return edited(
+        _rewrite(source, subject),
+        title=f"Give each of the {facts.xcds} XCDs a contiguous range of workgroups",
+        expected=(
+            "Workgroups that share data then share an L2, so that fewer bytes come from memory; results stay "
+            "the same bit for bit."
+        ),
+        only_for="memoryLocality",
+    )
 
 
 def _rewrite(source: bytes, subject: _Subject) -> bytes:

@@ -24,8 +24,11 @@ from hipscope.analysis.source.nodes import (
     child_of,
     declarations_in,
     names_in,
+    operator_of,
+    takes_address,
     text_of,
     walk,
+    without_value,
 )
 from hipscope.analysis.source.number_types import element_of
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
@@ -101,7 +104,7 @@ class IndexBounds:
         return self._extreme(node) if self._is_extreme(node) else None
 
     def _binary(self, node: Node) -> Range | None:
-        operator = text_of(child_of(node, "operator"))
+        operator = operator_of(node)
         left, right = self.of(child_of(node, "left")), self.of(child_of(node, "right"))
         if operator in _COMPARISONS and left is not None and right is not None:
             return 0, 1
@@ -215,7 +218,7 @@ class IndexBounds:
     def _assigned(self, assignment: Node, name: str) -> Range | None:
         if assignment.type != "assignment_expression" or text_of(child_of(assignment, "left")) != name:
             return None
-        right, operator = child_of(assignment, "right"), text_of(child_of(assignment, "operator"))
+        right, operator = child_of(assignment, "right"), operator_of(assignment)
         if name in changed_names(right):
             return None
         value = self.of(right)
@@ -229,7 +232,7 @@ class IndexBounds:
             condition = condition.named_children[0]
         if condition.type != "binary_expression":
             return found
-        operator = text_of(child_of(condition, "operator"))
+        operator = operator_of(condition)
         left, right = child_of(condition, "left"), child_of(condition, "right")
         if operator == ("&&" if holds else "||"):
             return self._told(self._told(found, name, left, holds), name, right, holds)
@@ -291,7 +294,7 @@ class IndexBounds:
             return common(self._types(sides[0], hops), self._types(sides[1], hops))
         if node.type != "binary_expression":
             return _UNKNOWN
-        operator = text_of(child_of(node, "operator"))
+        operator = operator_of(node)
         left = self._types(child_of(node, "left"), hops)
         right = left if operator in ("<<", ">>") else self._types(child_of(node, "right"), hops)
         return (
@@ -307,7 +310,7 @@ class IndexBounds:
             return _UNKNOWN if parameter.pointer else self._named(parameter.element_type)
         kinds = set()
         for declarator, declaration in declared:
-            inner = child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+            inner = without_value(declarator)
             head = text_of(declaration)[: declarator.start_byte - declaration.start_byte]
             if inner.type != "identifier" or re.search(r"\b(__shared__|volatile|static|extern)\b", head):
                 return _UNKNOWN
@@ -383,7 +386,7 @@ def _hides_changes(node: Node, name: str) -> bool:
         return True
     if node.type in ("lambda_expression", "reference_declarator"):
         return name in names_in(node.parent or node)
-    if node.type == "pointer_expression" and text_of(child_of(node, "operator")) == "&":
+    if takes_address(node):
         target = child_of(node, "argument")
         while target.type in ("parenthesized_expression", "field_expression") and target.named_children:
             target = target.named_children[0]

@@ -12,7 +12,14 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared, unsteady_names
 from hipscope.analysis.kernel.loops import counted_loop
-from hipscope.analysis.source.nodes import arguments_of, built_in, called, child_of, text_of, walk
+from hipscope.analysis.source.nodes import (
+    arguments_of,
+    built_in,
+    called,
+    child_of,
+    initialized,
+    text_of,
+)
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
@@ -108,11 +115,7 @@ class Ranges:
         return min(values), max(values)
 
     def _local(self, name: str) -> Range | None:
-        declared = [
-            n
-            for n in walk(self.kernel.body_node)
-            if n.type == "init_declarator" and text_of(child_of(n, "declarator")) == name
-        ]
+        declared = initialized(name, self.kernel.body_node)
         if not declared:
             value = self.file.constants.get(name)
             return self.of(value) if value is not None else None

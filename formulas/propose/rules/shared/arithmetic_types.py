@@ -16,6 +16,7 @@ from hipscope.analysis.source.nodes import (
     built_in,
     called,
     child_of,
+    operator_of,
     text_of,
     walk,
 )
@@ -69,7 +70,7 @@ def kind_of(node: Node, kernel: KernelSyntax, file: FileSyntax) -> Kind | None:
         return _type(text_of(child_of(node, "type")))
     if kind == "call_expression":
         return _call(node) or _overloaded(node, kernel, file)
-    if kind == "binary_expression" and text_of(child_of(node, "operator")) in _COMPARISONS:
+    if kind == "binary_expression" and operator_of(node) in _COMPARISONS:
         return "integer"
     sides = {"binary_expression": ("left", "right"), "conditional_expression": ("consequence", "alternative")}
     if kind not in sides:
@@ -108,7 +109,7 @@ def roundings(kernel: KernelSyntax) -> int:
     """How many operations of the kernel's text are rounded, each of which may add to the error."""
     operators = ("+", "-", "*", "/", "+=", "-=", "*=", "/=")
     nodes = [n for n in walk(kernel.body_node) if n.type in ("binary_expression", "assignment_expression")]
-    return max(1, sum(text_of(child_of(n, "operator")) in operators for n in nodes))
+    return max(1, sum(operator_of(n) in operators for n in nodes))
 
 
 def _literal(text: str) -> Kind | None:

@@ -17,7 +17,6 @@ from hipscope.analysis.source.nodes import ancestors, bare, child_of, text_of, w
 from hipscope.analysis.source.number_types import Element, element_bytes, element_of
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, elements_of
-from hipscope.formulas.propose.candidate import Refusal
 from hipscope.formulas.propose.rules.shared.edit_helpers import EarlyReturn, early_returns, used_otherwise
 
 
@@ -59,50 +58,40 @@ class Sites:
 SiteOf = Callable[[Atomic, KernelSyntax, LaunchFacts], AtomicSite | str | None]
 
 
-def collect_sites(name: str, kernel: KernelSyntax, facts: LaunchFacts, site_of: SiteOf) -> Sites | Refusal:
+def collect_sites(kernel: KernelSyntax, facts: LaunchFacts, site_of: SiteOf) -> Sites | str:
     """The sites that `site_of` gives, if they may be moved to the end of the kernel."""
-    sites = movable_sites(name, kernel, facts, site_of)
-    if isinstance(sites, Refusal):
+    sites = movable_sites(kernel, facts, site_of)
+    if isinstance(sites, str):
         return sites
     returns = early_returns(kernel)
     if isinstance(returns, str):
-        return Refusal(name, returns)
+        return returns
     if returns and kernel.barriers:
-        return Refusal(
-            name, "the kernel has an early return and a barrier; the barrier would end up under the guard"
-        )
+        return "the kernel has an early return and a barrier; the barrier would end up under the guard"
     return Sites(sites, tuple(returns))
 
 
-def movable_sites(
-    name: str, kernel: KernelSyntax, facts: LaunchFacts, site_of: SiteOf
-) -> tuple[AtomicSite, ...] | Refusal:
+def movable_sites(kernel: KernelSyntax, facts: LaunchFacts, site_of: SiteOf) -> tuple[AtomicSite, ...] | str:
     """The sites that `site_of` gives, if nobody sees when they change the memory."""
     found = [site_of(atomic, kernel, facts) for atomic in kernel.atomics]
     sites = tuple(s for s in found if isinstance(s, AtomicSite))
     gathered = [s.atomic for s in sites]
     if not sites:
         reasons = [s for s in found if isinstance(s, str)]
-        return Refusal(
-            name, "; ".join(reasons) if reasons else "the kernel has no atomicAdd to global memory"
-        )
+        return "; ".join(reasons) if reasons else "the kernel has no atomicAdd to global memory"
     if word := relies_on_others(kernel):
-        return Refusal(
-            name, f"the kernel uses {word}: other workgroups may rely on when each addition becomes visible"
-        )
+        return f"the kernel uses {word}: other workgroups may rely on when each addition becomes visible"
     addresses = [s.atomic.arguments[0] for s in sites]
     addresses += [a.arguments[0] for a in kernel.atomics if a not in gathered and _is_apart(a, sites, facts)]
     bases = tuple(dict.fromkeys(s.base for s in sites))
     for base in bases:
         if (node := used_otherwise(base, addresses, kernel)) is not None:
-            return Refusal(name, f"`{base}` is also used on line {node.start_point.row + 1}")
+            return f"`{base}` is also used on line {node.start_point.row + 1}"
     for site in sites:
         if (place := _place_by(bases, site.atomic.arguments[0])) is not None:
-            return Refusal(
-                name, f"`{text_of(place)}` on line {site.atomic.span.line} says where another addition goes"
-            )
+            return f"`{text_of(place)}` on line {site.atomic.span.line} says where another addition goes"
         if any(a.type == "lambda_expression" for a in ancestors(site.statement, kernel.body_node)):
-            return Refusal(name, f"the atomicAdd on line {site.atomic.span.line} stands in a lambda")
+            return f"the atomicAdd on line {site.atomic.span.line} stands in a lambda"
     return sites
 
 

@@ -21,6 +21,7 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     names_in,
+    operator_of,
     squeeze,
     text_of,
     walk,
@@ -183,7 +184,7 @@ class Slice:
                 f"changes what its loads depend on in a way that is not read, on line {statement.start_point.row + 1}"
             )
         self.assigned.add(text_of(target))
-        if always and text_of(child_of(change, "operator")) == "=":
+        if always and operator_of(change) == "=":
             self.needed.discard(text_of(target))
         self.use(child_of(change, "right"))
         return [_one_line(statement)]
@@ -197,10 +198,10 @@ def can_be_made_early(load: Node, statement: Node) -> bool:
             if child.id == child_of(outer, "condition").id:
                 return False
         elif outer.type == "assignment_expression":
-            if child.id != child_of(outer, "right").id or text_of(child_of(outer, "operator")) != "=":
+            if child.id != child_of(outer, "right").id or operator_of(outer) != "=":
                 return False
         elif outer.type == "binary_expression":
-            if text_of(child_of(outer, "operator")) in ("&&", "||"):
+            if operator_of(outer) in ("&&", "||"):
                 return False
         elif outer.type == "call_expression":
             if child.id == child_of(outer, "function").id:

@@ -18,6 +18,7 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     declared_name,
+    operator_of,
     text_of,
     walk,
 )
@@ -133,7 +134,7 @@ class Filling:
             self.value(expression)
 
     def _assign(self, assignment: Node) -> None:
-        target, sign = child_of(assignment, "left"), text_of(child_of(assignment, "operator"))
+        target, sign = child_of(assignment, "left"), operator_of(assignment)
         value = self.value(child_of(assignment, "right"))
         if sign != "=":
             value = self._joined(sign.removesuffix("="), self.value(target), value)
@@ -193,11 +194,11 @@ class Filling:
             return self._named(text)
         if kind == "parenthesized_expression" and len(node.named_children) == 1:
             return self.value(node.named_children[0])
-        if kind == "unary_expression" and text_of(child_of(node, "operator")) == "-":
+        if kind == "unary_expression" and operator_of(node) == "-":
             return -self.value(child_of(node, "argument"))
         if kind == "binary_expression":
             sides = self.value(child_of(node, "left")), self.value(child_of(node, "right"))
-            return self._joined(text_of(child_of(node, "operator")), *sides)
+            return self._joined(operator_of(node), *sides)
         if kind == "subscript_expression":
             if self.element.name not in _READ_AS_INT:
                 raise NotConstant

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_once_declared
-from hipscope.analysis.source.nodes import built_in, child_of, declarations_in, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    built_in,
+    child_of,
+    declarations_in,
+    initialized,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.splice import Splice
@@ -411,11 +419,7 @@ def stands_for(text: str, values: tuple[str, ...], kernel: KernelSyntax) -> bool
     """Whether it is one of the values, or a variable that is one and never changes."""
     if text in values:
         return True
-    declared = [
-        node
-        for node in walk(kernel.body_node)
-        if node.type == "init_declarator" and text_of(child_of(node, "declarator")) == text
-    ]
+    declared = initialized(text, kernel.body_node)
     return (
         len(declared) == 1
         and text not in changed_once_declared(kernel)

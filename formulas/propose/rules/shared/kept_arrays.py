@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import child_of, text_of, walk
+from hipscope.analysis.source.nodes import child_of, operator_of, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 from hipscope.formulas.propose.rules.shared.arithmetic_types import is_plain
@@ -45,7 +45,7 @@ def _moves(base: str, kernel: KernelSyntax) -> Iterator[Node]:
     """Where the pointer itself goes on to other elements."""
     for node in walk(kernel.body_node):
         if node.type == "assignment_expression" and text_of(child_of(node, "left")) == base:
-            value, operator = child_of(node, "right"), text_of(child_of(node, "operator"))
+            value, operator = child_of(node, "right"), operator_of(node)
             if operator == "+=" and is_plain(value):
                 yield node
 

@@ -13,14 +13,15 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import (
+    bare,
     called,
     child_of,
     declared_name,
+    joins,
     names_in,
     squeeze,
     text_of,
@@ -32,8 +33,8 @@ from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     before_directives,
     indentation,
@@ -61,12 +62,7 @@ from hipscope.formulas.propose.rules.tiles.tiled_loop import (
     own_declarations,
     tiled_loops,
 )
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "lds_tile"
+from hipscope.formulas.propose.splice import Splice
 
 _STEPS = (8, 16, 32, 64)  # of the loop in a tile
 _MOST_BYTES = 32768  # of all tiles: two workgroups of a CU still have room
@@ -81,7 +77,7 @@ _MATH = re.compile(
 
 
 @rewrite("lds_tile", "Memory", "memoryAccess", "memoryLocality", "latencyHiding", anywhere=True, rank=20)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """What threads of a workgroup share in a loop is loaded once, into LDS.
 
     Needs: a loop that counts up by a number between ends that are the same for the workgroup, without barriers and
@@ -92,12 +88,11 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: same bits, unless the compiler fuses others.
     For: naive matrix products, HeCBench blas-gemm.
     """
-    del finding
     if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
-        return Refusal(NAME, why)
+        return why
     shapes = {launch.workgroup for launch in facts.launches}
     if len(shapes) != 1:
-        return Refusal(NAME, "the recorded launches do not have workgroups of one shape")
+        return "the recorded launches do not have workgroups of one shape"
     reasons: list[str] = []
     file, workgroup = parse(source), next(iter(shapes))
     for tiled in tiled_loops(kernel, file, facts, workgroup):
@@ -111,7 +106,7 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             ]
         except CannotTile as reason:
             reasons.append(f"the loop on line {tiled.loop.node.start_point.row + 1}: {reason}")
-    return Refusal(NAME, "; ".join(reasons) or "the kernel has no loop that counts up")
+    return "; ".join(reasons) or "the kernel has no loop that counts up"
 
 
 _PRECONDITIONS = (no_macro_hides, seen_through_whole, waits_for_no_workgroup)
@@ -121,12 +116,14 @@ def _candidate(source: bytes, rewrite: _Rewrite, facts: LaunchFacts) -> Candidat
     tiled = rewrite.tiled
     bases = ", ".join(f"`{base}`" for base in dict.fromkeys(operand.base for operand in tiled.operands))
     apart = ", ".join(f"`{base}`" for base in assumed_apart(tiled, facts))
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        source,
+        rewrite.splices(),
         title=f"Load elements of {bases} once for each workgroup, into LDS, for {rewrite.steps} steps at a time",
-        text=apply_splices(source, rewrite.splices()),
-        expected=f"An element is loaded once for the workgroup, not by each of its threads; LDS grows by "
-        f"{rewrite.bytes} bytes; the same operations in the same order.",
+        expected=(
+            f"An element is loaded once for the workgroup, not by each of its threads; LDS grows by "
+            f"{rewrite.bytes} bytes; the same operations in the same order."
+        ),
         assumes=(f"no launch of `{tiled.knows.kernel.name}` {_APART.format(apart)}",) if apart else (),
     )
 
@@ -496,13 +493,12 @@ def _along_steps(operand: Operand, tiled: TiledLoop, file: FileSyntax, facts: La
 
 def _added(index: Node, tiled: TiledLoop) -> bool:
     """Whether the counter is a term of the sum that an index is."""
+    index = bare(index)
     if (meaning := tiled.knows.kernel.through.meanings.get(index.id)) is not None:
         return _added(meaning, tiled)
-    if index.type == "parenthesized_expression":
-        return _added(index.named_children[0], tiled)
     if index.type == "identifier" and (value := tiled.knows.value(text_of(index))) is not None:
         return _added(value, tiled)
-    if index.type == "binary_expression" and text_of(child_of(index, "operator")) in ("+", "-"):
+    if joins(index, "+", "-"):
         return any(_added(child_of(index, side), tiled) for side in ("left", "right"))
     counter, step = tiled.loop.counter, tiled.loop.step
     return "".join(text_of(index).split()) in (counter, f"{counter}/{step}")

@@ -17,11 +17,16 @@ from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
     arguments_of,
+    bare,
     called,
     child_of,
     declarations_in,
+    joins,
+    operator_of,
+    takes_address,
     text_of,
     walk,
+    without_value,
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.propose.rules.shared.edit_helpers import INTEGER_TYPES, only_statement
@@ -311,7 +316,7 @@ def _changes(node: Node) -> Iterator[Node]:
     for inner in walk(node):
         if inner.type in ("assignment_expression", "update_expression"):
             yield from _root(inner.child_by_field_name("left") or child_of(inner, "argument"))
-        elif inner.type == "pointer_expression" and text_of(inner).startswith("&"):
+        elif takes_address(inner):
             yield from _root(child_of(inner, "argument"))
         elif inner.type == "call_expression" and _exchanges(inner):
             for argument in arguments_of(inner):
@@ -363,7 +368,7 @@ def _is_pointer(name: str, kernel: KernelSyntax) -> bool:
 
 
 def _points(declarator: Node) -> bool:
-    inner = child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
+    inner = without_value(declarator)
     return inner.type in ("pointer_declarator", "reference_declarator")
 
 
@@ -401,14 +406,10 @@ def _kept(kernel: KernelSyntax, plan: _Plan, names: frozenset[str]) -> Iterator[
 
 def _parts(condition: Node, operator: str) -> list[Node]:
     """The operands of `a && b && c`."""
-    if condition.type == "parenthesized_expression":
-        return _parts(condition.named_children[0], operator)
-    if condition.type == "binary_expression" and text_of(child_of(condition, "operator")) == operator:
-        return [
-            *_parts(child_of(condition, "left"), operator),
-            *_parts(child_of(condition, "right"), operator),
-        ]
-    return [condition]
+    condition = bare(condition)
+    if not joins(condition, operator):
+        return [condition]
+    return [part for side in ("left", "right") for part in _parts(child_of(condition, side), operator)]
 
 
 _BELOW = {"<": ("left", "right"), "<=": ("left", "right"), ">": ("right", "left"), ">=": ("right", "left")}
@@ -416,10 +417,8 @@ _BELOW = {"<": ("left", "right"), "<=": ("left", "right"), ">": ("right", "left"
 
 def _ordered(test: Node, leaves: bool, kernel: KernelSyntax, axis: Axis, names: frozenset[str]) -> bool:
     """Whether a test that holds for one workgroup holds for all before it (that leaves: for all behind it)."""
-    if test.type != "binary_expression":
-        return False
-    sides = _BELOW.get(text_of(child_of(test, "operator")))
-    if sides is None:
+    sides = _BELOW.get(operator_of(test))
+    if sides is None or test.type != "binary_expression":
         return False
     value, bound = (child_of(test, side) for side in (reversed(sides) if leaves else sides))
     return not _depends(bound, axis, names) and _Growing(kernel, axis, names).grows(value)
@@ -447,7 +446,7 @@ class _Growing:
         if node.type != "binary_expression":
             return False
         left, right = child_of(node, "left"), child_of(node, "right")
-        operator, grown = text_of(child_of(node, "operator")), (self.grows(left), self.grows(right))
+        operator, grown = operator_of(node), (self.grows(left), self.grows(right))
         counted = self._counts(left), self._counts(right)
         if operator == "+":
             return any(grown) and all(g or c for g, c in zip(grown, counted, strict=True))
@@ -462,7 +461,7 @@ class _Growing:
             return True
         if (inner := self._same_number(node)) is not None:
             return self._counts(inner)
-        if node.type == "binary_expression" and text_of(child_of(node, "operator")) in ("+", "*"):
+        if joins(node, "+", "*"):
             return self._counts(child_of(node, "left")) and self._counts(child_of(node, "right"))
         return (known := self._constant(text)) is not None and _NOT_NEGATIVE.fullmatch(known) is not None
 

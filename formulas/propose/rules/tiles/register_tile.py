@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
@@ -28,13 +27,16 @@ from hipscope.analysis.source.nodes import (
     declarations_in,
     declared_name,
     names_in,
+    operator_of,
+    takes_address,
     text_of,
     walk,
+    without_value,
 )
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer, Candidate
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     at_start,
@@ -62,11 +64,6 @@ from hipscope.formulas.propose.rules.tiles.output_jamming import (
 )
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
-
-NAME = "register_tile"
-
 _OUTPUTS = (4, 2, 8)
 _MOST = 4  # candidates: what the compiler may be told is timed with them
 _LEAST_WAVES = 1024  # that still do something, about one for each SIMD of a large GPU: with fewer, units idle
@@ -77,7 +74,7 @@ _WHOLE = re.compile(r"\bblockIdx\b(?!\s*\.)")
 
 
 @rewrite("register_tile", "Memory", anywhere=True)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """A thread computes 2, 4 or 8 outputs and loads once what they share.
 
     Needs: a loop whose steps are the same for all outputs and that loads something for all of them; guards like `row
@@ -86,9 +83,8 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
     Results: same bits, unless the compiler fuses others.
     For: matrix_multiplication of rocm-examples.
     """
-    del finding
     if (why := first_refusal(kernel, _PRECONDITIONS)) is not None:
-        return Refusal(NAME, why)
+        return why
     reasons: list[str] = []
     found: list[tuple[int, Candidate]] = []
     for axis, waves in _axes(kernel, facts):
@@ -104,17 +100,18 @@ def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts:
             reasons.append(f"along {axis}: {reason}")
     if found:
         return [candidate for _, candidate in sorted(found, key=lambda one: one[0])][:_MOST]
-    return Refusal(NAME, "; ".join(reasons) or f"a part of the waves would be fewer than {_LEAST_WAVES}")
+    return "; ".join(reasons) or f"a part of the waves would be fewer than {_LEAST_WAVES}"
 
 
 def _candidate(axis: str, number: int, text: bytes, shared: tuple[Node, ...]) -> Candidate:
     lines = ", ".join(str(line) for line in sorted({n.start_point.row + 1 for n in shared}))
-    return Candidate(
-        recipe=NAME,
+    return edited(
+        text,
         title=f"Compute {number} outputs per thread, those of {number} workgroups along {axis}",
-        text=text,
-        expected=f"What line {lines} loads serves {number} outputs, and their operations overlap; each is computed "
-        "as before.",
+        expected=(
+            f"What line {lines} loads serves {number} outputs, and their operations overlap; each is computed "
+            "as before."
+        ),
     )
 
 
@@ -188,18 +185,18 @@ def _no_unseen_stores(kernel: KernelSyntax) -> str | None:
     own = {
         name
         for name, d, _ in declarations_in(kernel.body_node)
-        if not any(n.type in ("pointer_declarator", "reference_declarator") for n in walk(_bare(d)))
+        if not any(n.type in ("pointer_declarator", "reference_declarator") for n in walk(without_value(d)))
     }
     pointers = {p.name for p in kernel.parameters if p.pointer} | {
         name
         for name, d, _ in declarations_in(kernel.body_node)
-        if any(n.type == "pointer_declarator" for n in walk(_bare(d)))
+        if any(n.type == "pointer_declarator" for n in walk(without_value(d)))
     }
     for node in walk(kernel.body_node):
         if node.type != "call_expression" or _LOADS.search(name := called(node) or ""):
             continue
         for argument in arguments_of(node):
-            address = argument.type == "pointer_expression" and text_of(argument).startswith("&")
+            address = takes_address(argument)
             if (address and next(_roots(argument), "") not in own) or _is_address(argument, pointers):
                 return f"`{name}` on line {node.start_point.row + 1} may store to memory"
     return None
@@ -274,10 +271,7 @@ def _pointed_later(kernel: KernelSyntax, name: str, own: set[str]) -> bool:
 
 def _address_of(value: Node | None, own: set[str]) -> bool:
     nodes = walk(value) if value is not None else iter(())
-    return any(
-        n.type == "pointer_expression" and text_of(n).startswith("&") and next(_roots(n), "") in own
-        for n in nodes
-    )
+    return any(takes_address(n) and next(_roots(n), "") in own for n in nodes)
 
 
 _PRECONDITIONS = (
@@ -315,7 +309,9 @@ class _Rewrite:
         self.registers = {
             name
             for name, d, _ in declarations_in(kernel.body_node)
-            if not any(n.type in ("pointer_declarator", "reference_declarator") for n in walk(_bare(d)))
+            if not any(
+                n.type in ("pointer_declarator", "reference_declarator") for n in walk(without_value(d))
+            )
         }
 
     def text(self) -> bytes:
@@ -420,7 +416,7 @@ class _Rewrite:
                 text = self._text(declarator, self.names.output)
                 given.append(f"{'const ' if constant else ''}{kind} {text};")
                 continue
-            name, bare = self.declared[declarator.id], _bare(declarator)
+            name, bare = self.declared[declarator.id], without_value(declarator)
             pointer = bare.type == "pointer_declarator"
             held = f"{'const ' if constant and pointer else ''}{kind} {self._array(name, bare)}"
             if bare.type == "array_declarator":
@@ -486,7 +482,7 @@ class _Rewrite:
         for name, declarator in sorted(self.jam.kept, key=lambda one: one[1].start_byte):
             if declarator.start_byte >= at or name not in used:
                 continue
-            if _bare(declarator).type == "array_declarator":
+            if without_value(declarator).type == "array_declarator":
                 raise CannotJam(
                     f"the array `{name}` is filled before the guard on line {guard.statement.start_point.row + 1}"
                 )
@@ -546,7 +542,7 @@ class _Rewrite:
     def _is_register(self, target: Node) -> bool:
         """A variable of the thread, or LDS that is this output's own."""
         while target.type in ("subscript_expression", "field_expression", "parenthesized_expression"):
-            if target.type == "field_expression" and text_of(child_of(target, "operator")) == "->":
+            if target.type == "field_expression" and operator_of(target) == "->":
                 return False
             inner = child_of(target, "argument")
             if (
@@ -574,10 +570,6 @@ def _fresh(style: Style, axis: str) -> _Names:
 
 def _declarators(declaration: Node) -> list[Node]:
     return declaration.children_by_field_name("declarator")
-
-
-def _bare(declarator: Node) -> Node:
-    return child_of(declarator, "declarator") if declarator.type == "init_declarator" else declarator
 
 
 def _name_of(declarator: Node) -> Node:

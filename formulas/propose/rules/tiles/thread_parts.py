@@ -19,8 +19,11 @@ from hipscope.analysis.source.nodes import (
     called,
     child_of,
     declarations_in,
+    joins,
     names_in,
+    operator_of,
     squeeze,
+    takes_address,
     text_of,
     walk,
 )
@@ -154,7 +157,7 @@ class Dependences:
         if (index := built_in(text_of(node))) is not None:
             yield index, None
             return
-        if node.type == "binary_expression" and text_of(child_of(node, "operator")) in _DIVIDING:
+        if joins(node, *_DIVIDING):
             index = self._bare_index(child_of(node, "left"))
             if index is not None and self._number(child_of(node, "right")) is not None:
                 yield index, node
@@ -181,7 +184,7 @@ class Dependences:
 
     def _check(self, node: Node) -> None:
         """Raises UnknownDependence where the node itself is not understood."""
-        member = node.type == "field_expression" and text_of(child_of(node, "operator")) == "."
+        member = node.type == "field_expression" and operator_of(node) == "."
         if node.type not in _FOLLOWED and not member:
             raise UnknownDependence(f"`{text_of(node)}` is not followed")
         if node.type == "call_expression" and not is_pure(node):
@@ -205,7 +208,7 @@ class Dependences:
 
     def _component(self, node: Node) -> Node | None:
         """What a member of a HIP vector is made of: `a` of `p.x`, where `int2 p = make_int2(a, b)` stays."""
-        if node.type != "field_expression" or text_of(child_of(node, "operator")) != ".":
+        if node.type != "field_expression" or operator_of(node) != ".":
             return None
         made, member = self.value(text_of(child_of(node, "argument"))), text_of(child_of(node, "field"))
         name = (called(made) or "") if made is not None else ""
@@ -225,7 +228,7 @@ class Dependences:
         size = self.workgroup["xyz".index(index[-1])]
         if divided is None:
             return ThreadPart(index, 1, size, size)
-        operator, by = text_of(child_of(divided, "operator")), self._number(child_of(divided, "right")) or 0
+        operator, by = operator_of(divided), self._number(child_of(divided, "right")) or 0
         if operator == "&" and by & (by + 1) == 0:
             operator, by = "%", by + 1
         if operator == ">>":
@@ -286,7 +289,7 @@ class Dependences:
 
 def place_of(node: Node) -> Node | None:
     """`p[i]` of `&p[i]`, which loads nothing; None for other nodes."""
-    if node.type != "pointer_expression" or text_of(child_of(node, "operator")) != "&":
+    if not takes_address(node):
         return None
     place = child_of(node, "argument")
     return place if place.type == "subscript_expression" else None

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import seen_through, variables_set
-from hipscope.analysis.source.nodes import LOOPS, names_in, text_of, walk
+from hipscope.analysis.source.nodes import LOOPS, names_in, statements_of, text_of, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.analysis.source.thread_dependence import thread_dependent
 from hipscope.formulas.facts.lane_model import lds_conflict_cycles
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
-from hipscope.formulas.propose.rule import rewrite
+from hipscope.formulas.propose.candidate import Answer
+from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     line_start,
@@ -35,9 +34,6 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
 from hipscope.formulas.propose.rules.shared.preconditions import first_refusal
 from hipscope.formulas.propose.rules.shared.thread_renumbering import Access, Shape, read_shape, unseen
 from hipscope.formulas.propose.splice import Splice, apply_splices
-
-if TYPE_CHECKING:
-    from hipscope.formulas.base import Finding
 
 NAME = "tile_transpose"
 _TITLE = "Go through a padded tile in LDS, so that loads and stores are both contiguous"
@@ -69,34 +65,33 @@ class _Plan:
 
 
 @rewrite("tile_transpose", "Memory", "memoryAccess", rank=12)
-def propose(source: bytes, kernel: KernelSyntax, finding: Finding | None, facts: LaunchFacts) -> Proposal:
+def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     """A transposition goes through an LDS tile, so that loads and stores both run along rows.
 
     Needs: one strided and one contiguous access; workgroups of one captured shape, which the kernel checks.
     """
     shape = read_shape(kernel, parse(source), facts)
     if isinstance(shape, str):
-        return Refusal(NAME, shape)
+        return shape
     if (advice := unseen(NAME, _TITLE, kernel)) is not None:
         return advice
     plan = _plan(shape, kernel)
     if isinstance(plan, str):
-        return Refusal(NAME, plan)
+        return plan
     bx, by, _ = shape.launch.workgroup
     size = facts.bytes_of(plan.read.element) or 4
     width = bx + _padding(bx, by, size, facts.device)
     if (needed := facts.static_lds + by * width * size) > facts.lds_limit:
-        return Refusal(NAME, f"the tile needs {needed} bytes of LDS; the device has {facts.lds_limit}")
+        return f"the tile needs {needed} bytes of LDS; the device has {facts.lds_limit}"
     strided = [a for a in shape.accesses if a.gains]
-    return [
-        Candidate(
-            recipe=NAME,
-            title=f"Transpose through an LDS tile of {by} x {bx}",
-            text=_rewrite(source, kernel, shape, plan, width),
-            expected=f"A wave of `{text_of(strided[0].subscript.node)}` touches {strided[0].exchanged} cache lines "
-            f"instead of {strided[0].lines}; results stay the same bit for bit.",
-        )
-    ]
+    return edited(
+        _rewrite(source, kernel, shape, plan, width),
+        title=f"Transpose through an LDS tile of {by} x {bx}",
+        expected=(
+            f"A wave of `{text_of(strided[0].subscript.node)}` touches {strided[0].exchanged} cache lines "
+            f"instead of {strided[0].lines}; results stay the same bit for bit."
+        ),
+    )
 
 
 def _one_write(shape: Shape) -> str | None:
@@ -132,7 +127,7 @@ _PRECONDITIONS = (_one_write, _gains_from_the_exchange, _one_crossing_read, _no_
 def _plan(shape: Shape, kernel: KernelSyntax) -> _Plan | str:
     if (why := first_refusal(shape, _PRECONDITIONS)) is not None:
         return why
-    if (name := _reassigned(kernel)) is not None:
+    if (name := next(iter(sorted(variables_set(kernel.body_node, seen_through(kernel)))), None)) is not None:
         return f"`{name}` is changed after its declaration"
     guarded = _guarded_work(shape, kernel)
     if isinstance(guarded, str):
@@ -160,12 +155,7 @@ def _guarded_work(shape: Shape, kernel: KernelSyntax) -> tuple[tuple[_Guard, ...
         if value is None or consequence is None:
             return "the guard could not be read"
         guards += (_Guard(value, False, kernel),)
-        inner = only_statement(consequence)
-        work = (
-            tuple(c for c in inner.named_children if c.type != "comment")
-            if inner.type == "compound_statement"
-            else (inner,)
-        )
+        work = tuple(statements_of(only_statement(consequence)))
     return (guards, work) if work else "there is no work in the kernel"
 
 
@@ -184,10 +174,6 @@ def _movable(read: Subscript, write: Subscript, work: tuple[Node, ...], kernel: 
         if conditional and inside and node.start_byte <= read.node.start_byte < node.end_byte:
             return f"`{text_of(read.node)}` is read only under a further condition"
     return None
-
-
-def _reassigned(kernel: KernelSyntax) -> str | None:
-    return next(iter(sorted(variables_set(kernel.body_node, seen_through(kernel)))), None)
 
 
 def _declared(declaration: Node) -> list[str]:

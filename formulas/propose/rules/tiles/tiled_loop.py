@@ -17,9 +17,11 @@ from hipscope.analysis.kernel.loops import counted_loop
 from hipscope.analysis.source.nodes import (
     LOOPS,
     ancestors,
+    bare,
     child_of,
     declarations_in,
     names_in,
+    operator_of,
     squeeze,
     text_of,
     walk,
@@ -271,10 +273,8 @@ def _around(statement: Node, loop: Node, condition: Node, knows: Dependences) ->
 
 def _tests(condition: Node, leaves: bool, knows: Dependences) -> Iterator[LoopTest]:
     """The comparisons that all have to hold for a thread to come to the loop. Raises CannotTile."""
-    if condition.type == "parenthesized_expression":
-        yield from _tests(condition.named_children[0], leaves, knows)
-        return
-    operator = text_of(child_of(condition, "operator")) if condition.type == "binary_expression" else ""
+    condition = bare(condition)
+    operator = operator_of(condition) if condition.type == "binary_expression" else ""
     left, right = child_of(condition, "left"), child_of(condition, "right")
     if operator == ("||" if leaves else "&&"):
         yield from _tests(left, leaves, knows)
@@ -327,7 +327,7 @@ def _in_every_step(node: Node, loop: UniformLoop) -> bool:
     if not body.start_byte <= node.start_byte < body.end_byte:
         return False
     for outer in (*ancestors(node, loop.node), body):
-        operator = text_of(child_of(outer, "operator")) if outer.type == "binary_expression" else ""
+        operator = operator_of(outer) if outer.type == "binary_expression" else ""
         if outer.type in _BRANCHES or operator in ("&&", "||"):
             return False
     return True

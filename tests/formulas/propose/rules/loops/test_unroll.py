@@ -8,10 +8,9 @@ from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Refusal
-from hipscope.formulas.propose.rules.loops.unroll import deepen, limit
+from hipscope.formulas.propose.rules.loops.unroll import deepen
 from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before, pragma_splice
 from hipscope.formulas.propose.splice import apply_splices
-from tests.formulas.propose.rules.cases import metadata
 
 SOURCE = """#include <hip/hip_runtime.h>
 __global__ void k(const float* in, float* out, int n) {
@@ -30,15 +29,6 @@ def test_a_loop_below_a_loop_is_seen_to_be_unrolled_already() -> None:
     answer = deepen(source, parse(source).kernels[0], None, LaunchFacts(()))
     assert isinstance(answer, Refusal)
     assert "the loop on line 6 is unrolled already" in answer.reason
-
-
-def test_the_limit_replaces_its_pragma() -> None:
-    source = SOURCE.encode()
-    spilling = LaunchFacts((), needs=metadata(vgpr_spills=4))
-    answer = limit(source, parse(source).kernels[0], None, spilling)
-    assert not isinstance(answer, Refusal | list), answer
-    texts = [c.text.decode() for c in getattr(answer, "candidates", ())]
-    assert texts == [SOURCE.replace("unroll 8", f"unroll {factor}") for factor in (4, 1)]
 
 
 @pytest.mark.parametrize("above", ["// #pragma unroll 8", "int a = 0;", ""])
