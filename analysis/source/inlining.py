@@ -24,6 +24,7 @@ from hipscope.analysis.source.nodes import (
     child_of,
     code_of,
     declarations_in,
+    is_within,
     names_in,
     squeeze,
     text_of,
@@ -89,7 +90,7 @@ def see_through(
             found += accesses(meaning, node)
     found += (s for s in kernel.subscripts if s.node.id in known)
     named = [a.declaration for name, a in aliases_in(kernel).items() if name in scope.aliases]
-    found = [s for s in found if s.use != "address" or not any(_within(s.node, d) for d in named)]
+    found = [s for s in found if s.use != "address" or not any(is_within(s.node, d) for d in named)]
     varying = frozenset(
         name for name, listed in callables.macros.items() if any(_BUILT_INS.search(m.text) for m in listed)
     )
@@ -116,10 +117,6 @@ def see_through(
 def _numbers(constants: Mapping[str, Node]) -> frozenset[str]:
     """The constants that are made of nothing but constants."""
     return frozenset(name for name, value in constants.items() if names_in(value) <= constants.keys())
-
-
-def _within(node: Node, outer: Node) -> bool:
-    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
 def _is_whole_number(scope: Scope, node: Node) -> bool:

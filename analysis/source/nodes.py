@@ -71,6 +71,11 @@ def names_in(node: Node) -> frozenset[str]:
     return frozenset(text_of(n) for n in walk(node) if n.type == "identifier")
 
 
+def first_name(node: Node) -> str:
+    """The leftmost plain identifier: `out` of `out[i].x`, `*(out + i)` and `&out[i]`; "" without one."""
+    return next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
+
+
 def called(node: Node) -> str | None:
     """The function name when the node is a call of a named function, template arguments dropped."""
     if node.type != "call_expression":
@@ -151,6 +156,11 @@ def is_in(node: Node, part: Node | None) -> bool:
 def takes_address(node: Node) -> bool:
     """Whether the node is `&x`."""
     return node.type == "pointer_expression" and operator_of(node) == "&"
+
+
+def is_within(node: Node, outer: Node) -> bool:
+    """Whether a node lies in another one, or is it."""
+    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
 def squeeze(text: str) -> str:

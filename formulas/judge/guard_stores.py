@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, names_in, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, first_name, names_in, text_of, walk
 from hipscope.analysis.source.number_types import SMALL_FLOATS
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.thread_dependence import Divergence
@@ -61,14 +61,9 @@ def _stored_to(kernel: KernelSyntax) -> set[str]:
             target = listed[0] if listed else None
         else:
             continue
-        if target is not None and target.type != "identifier" and (name := _base(target)) in pointers:
+        if target is not None and target.type != "identifier" and (name := first_name(target)) in pointers:
             found.add(name)
     return found
-
-
-def _base(node: Node) -> str:
-    """The leftmost name of an lvalue: `out` in `out[i].x`, `*(out + i)` and `&out[i]`."""
-    return next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
 
 
 def _made_writable(kernel: KernelSyntax, constant: set[str]) -> set[str]:
@@ -87,7 +82,7 @@ def _made_writable(kernel: KernelSyntax, constant: set[str]) -> set[str]:
         else:
             continue
         if operand is not None and "*" in head and "const " not in head and " const" not in head:
-            found |= constant & {_base(operand)}
+            found |= constant & {first_name(operand)}
     return found
 
 

@@ -16,7 +16,7 @@ from tree_sitter import Node
 from hipscope.analysis.metrics.machine_loops import machine_loops
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Instruction, Kernel
-from hipscope.analysis.source.nodes import LOOPS, walk
+from hipscope.analysis.source.nodes import LOOPS, is_within, walk
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.called_functions import CalledFunction
@@ -131,7 +131,7 @@ class Variants:
         if not self.loops:
             return ()
         first = self.loops[0].node
-        gone = [n for n, loop in enumerate(self.loops) if n and loop.unrolled and _contains(first, loop.node)]
+        gone = [n for n, loop in enumerate(self.loops) if n and loop.unrolled and is_within(loop.node, first)]
         return (0, *gone[:1])
 
     def split(self, number: int, hint: LoopHint) -> tuple[Splice, tuple[str, ...]] | None:
@@ -323,10 +323,6 @@ def _around(loops: Sequence[Node], line: int) -> list[Node]:
 
 def _same(name: str, file: Path) -> bool:
     return name == str(file) or (name.endswith(file.name) and Path(name).resolve() == file.resolve())
-
-
-def _contains(outer: Node, inner: Node) -> bool:
-    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
 def _in_helper(node: Node) -> bool:

@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names
-from hipscope.analysis.source.nodes import child_of, names_in, operator_of, takes_address, text_of, walk
+from hipscope.analysis.source.nodes import (
+    child_of,
+    first_name,
+    names_in,
+    operator_of,
+    takes_address,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.number_types import integers
 from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.syntax import Atomic, KernelSyntax
@@ -413,10 +421,5 @@ def _told_of(index: Node, kernel: KernelSyntax) -> frozenset[str]:
     """The names in an index, and in what sets or compares its names."""
     own = names_in(index)
     kinds = ("init_declarator", "assignment_expression", "condition_clause", "conditional_expression")
-    told = [n for n in walk(kernel.body_node) if n.type in kinds and _first_name(n) in own]
+    told = [n for n in walk(kernel.body_node) if n.type in kinds and first_name(n) in own]
     return own.union(*map(names_in, told))
-
-
-def _first_name(node: Node) -> str:
-    """The name that is set or compared: `b` of `b = 3` and of `b < n`."""
-    return next((text_of(n) for n in walk(node) if n.type == "identifier"), "")

@@ -13,7 +13,7 @@ from tree_sitter import Node
 
 from hipscope.analysis.kernel.effects import changed_names, changed_once_declared
 from hipscope.analysis.source.array_accesses import pointer_of
-from hipscope.analysis.source.nodes import arguments_of, child_of, declared_name, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, child_of, declared_name, is_within, text_of, walk
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.launch_facts import LaunchFacts, pointers_of
 
@@ -190,4 +190,4 @@ def _arrays(kernel: KernelSyntax) -> Iterator[str]:
 
 
 def _within(node: Node, statements: tuple[Node, ...]) -> bool:
-    return any(s.start_byte <= node.start_byte and node.end_byte <= s.end_byte for s in statements)
+    return any(is_within(node, s) for s in statements)

@@ -335,13 +335,7 @@ def _in_every_step(node: Node, loop: UniformLoop) -> bool:
 
 def _steps_with(node: Node, counter: str, knows: Dependences) -> bool:
     """Whether the element is another one in the next step."""
-    names, seen = set(names_in(node)), set[str]()
-    while names - seen:
-        name = (names - seen).pop()
-        seen.add(name)
-        value = knows.value(name)
-        names |= names_in(value) if value is not None else frozenset()
-    return counter in seen
+    return counter in _made_of(names_in(node), knows)
 
 
 def _only_part(node: Node, knows: Dependences) -> ThreadPart | None:
@@ -385,11 +379,16 @@ def _least(
 
 def own_declarations(names: frozenset[str], knows: Dependences) -> list[tuple[str, Node, Node]]:
     """Name, declarator and declaration of the variables that an expression is made of, in the order of the text."""
+    known = _made_of(names, knows) & knows.declared.keys()
+    return [found for found in declarations_in(knows.kernel.body_node) if found[0] in known]
+
+
+def _made_of(names: frozenset[str], knows: Dependences) -> set[str]:
+    """These names, and all that the values of their declarations are made of."""
     wanted, seen = set(names), set[str]()
     while wanted - seen:
         name = (wanted - seen).pop()
         seen.add(name)
         value = knows.value(name)
         wanted |= names_in(value) if value is not None else frozenset()
-    known = seen & knows.declared.keys()
-    return [found for found in declarations_in(knows.kernel.body_node) if found[0] in known]
+    return seen
