@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from hipscope.analysis.errors import UsageError
+from hipscope.analysis.settings_places import mistake_place
 from hipscope.emulator.devices import device_table
 
 CONFIG_FILE = "hipscope.toml"
@@ -482,7 +483,12 @@ def load_config(directory: Path) -> Config:
         raise UsageError(f"{path}: {error.strerror}") from error
     config, mistakes = read_settings_text(text)
     if config is None:
-        raise UsageError("\n".join(f"{path}: {mistake.message}" for mistake in mistakes))
+        lines = [mistake_place(text, mistake.key, mistake.message).line + 1 for mistake in mistakes]
+        raise UsageError(
+            "\n".join(
+                f"{path}:{line}: {mistake.message}" for line, mistake in zip(lines, mistakes, strict=True)
+            )
+        )
     return config
 
 

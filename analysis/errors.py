@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
@@ -103,6 +104,7 @@ class ProgramFailed(HipscopeError):
     """The program ran and failed: it crashed, hung or left with an error. `output` is what it printed.
 
     `lacks_files`: files or commands are not there, and it speaks of no arguments, so other ones would not help.
+    `absent`: the files that it may lack. `wants_arguments`: what it printed asks for some.
     """
 
     exit_code = 4
@@ -115,10 +117,14 @@ class ProgramFailed(HipscopeError):
         output: str = "",
         exit_code_of_program: int | None = None,
         lacks_files: bool = False,
+        absent: Sequence[Path] = (),
+        wants_arguments: bool = False,
     ) -> None:
         super().__init__(message, hint)
         self.output = output
         self.lacks_files = lacks_files
+        self.absent = tuple(absent)
+        self.wants_arguments = wants_arguments
         self.exit_code_of_program = exit_code_of_program
 
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 from hipscope.analysis.config import Config
 from hipscope.analysis.errors import ProgramFailed
 from hipscope.analysis.ingest.launches import Launch
-from hipscope.analysis.profilers.missing_files import speaks_of_arguments
+from hipscope.analysis.profilers.missing_files import ASKS_FOR_ARGUMENTS, Lacking, speaks_of_arguments
 from hipscope.analysis.run import Run
 from hipscope.analysis.system.process import Completed, signal_name
 from hipscope.analysis.toolchain.build import BuiltProgram
@@ -91,11 +91,11 @@ class MeasuringProfiler(Profiler):
 def program_failed(
     completed: Completed,
     limit_s: float,
-    missing: Callable[[], str | None] = lambda: None,
+    missing: Callable[[], Lacking | None] = lambda: None,
     *,
     no_kernel: bool = True,
 ) -> ProgramFailed:
-    """What to say about a program that ended badly; its output goes along. `missing`: what it lacks, a clause.
+    """What to say about a program that ended badly; its output goes along. `missing`: what it lacks.
 
     `no_kernel`: none of its kernels had ended.
     """
@@ -112,13 +112,15 @@ def program_failed(
         message, hint = "the program launched no kernel", "hipscope profiles GPU kernels; check its arguments"
     lacks = None
     if not completed.timed_out and completed.returncode != -signal.SIGKILL and (lacks := missing()):
-        hint = lacks + (f"; {hint}" if hint else "")
+        hint = lacks.clause + (f"; {hint}" if hint else "")
     return ProgramFailed(
         message,
         hint,
         output=shown(completed),
         exit_code_of_program=None if completed.timed_out else completed.returncode,
         lacks_files=lacks is not None and speaks_of_arguments(completed.text) is None,
+        absent=lacks.files if lacks is not None else (),
+        wants_arguments=lacks is not None and lacks.clause == ASKS_FOR_ARGUMENTS,
     )
 
 

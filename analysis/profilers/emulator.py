@@ -21,7 +21,7 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
-from hipscope.analysis.profilers.missing_files import what_is_missing
+from hipscope.analysis.profilers.missing_files import Lacking, what_is_missing
 from hipscope.analysis.system.directories import cache_directory
 from hipscope.analysis.system.process import Completed, run_process
 from hipscope.analysis.system.sandbox import Box, paths_in, plain_environment, private_copy, run_confined
@@ -107,8 +107,8 @@ def _none(_launch: RawDispatch) -> bool:
     return False
 
 
-def what_it_lacks(job: ProfilerRun, output: str) -> str | None:
-    """A clause for the hint when the program ended before a kernel: the files and commands that are not there."""
+def what_it_lacks(job: ProfilerRun, output: str) -> Lacking | None:
+    """What the program lacks that ended before a kernel: files and commands that are not there."""
     texts = (job.run.texts.read(path) or b"" for path in sorted(job.built.units))
     return what_is_missing(job.built.argv, job.built.directory, texts, output)
 

@@ -1,7 +1,7 @@
 """What a program lacks that ends before it starts a kernel: files, commands of a shell, arguments.
 
 Takes its command line, the directory that it runs in, the texts of its sources and what it printed; gives a clause
-for a hint, with paths as they are written.
+for a hint, with paths as they are written, and where the files would lie.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _MOST = 3
@@ -33,6 +34,10 @@ _ADDRESS = re.compile(
     r"\b[A-Za-z][\w+.-]*://\S*|\b[\w.+-]+(?:@| at )[\w-]+\.[\w.-]+\w|\bwww\.\S+"
     r"|(?<![\w./-])(?:[\w-]+\.)+(?:com|edu|gov|io|net|org)\b(?![./]\w)"
 )
+ASKS_FOR_ARGUMENTS = (
+    "what it printed speaks of its arguments: give them after `--`, in a line `// hipscope: run ARGUMENTS` of the "
+    "source, or in `run` of hipscope.toml"
+)
 _NAMED = "it names what is not there: "
 _WORD = re.compile(r"(?:[^\s'\"`<>()\[\],;:=]|(?<=\w)\(\d+\)(?=\.\w))+(?<![.!?])")
 _NO_COMMAND = re.compile(
@@ -47,23 +52,41 @@ def speaks_of_arguments(output: str) -> str | None:
     return lines[-1] if lines else None
 
 
+@dataclass(frozen=True)
+class Lacking:
+    """What a program lacks: the clause that says it, and the files whose appearance may mend it, absolute."""
+
+    clause: str
+    files: tuple[Path, ...] = ()
+
+
 def what_is_missing(
     argv: Sequence[str], directory: Path, sources: Iterable[bytes], output: str = ""
-) -> str | None:
-    """A clause for the hint: commands, files, or arguments that a program speaks of and does not have."""
+) -> Lacking | None:
+    """Commands, files, or arguments that a program speaks of and does not have."""
     if commands := missing_commands(output):
-        return _NAMED + ", ".join(f"the command {name}" for name in commands)
+        return Lacking(_NAMED + ", ".join(f"the command {name}" for name in commands))
     if files := missing_files(argv, directory, output):
-        return _NAMED + ", ".join(files) + _what_fetches(files, directory)
+        places = _command_line(argv, directory)[1]
+        return Lacking(_NAMED + _listed(files, directory), _expected(files, places))
     if speaks_of_arguments(output) is not None and (words := _no_files(argv, directory)):
-        return f"of its arguments no file is called {', '.join(words)}{_what_fetches(words, directory)}"
+        return Lacking(f"of its arguments no file is called {_listed(words, directory)}")
     if speaks_of_arguments(output) is not None:
-        return "what it printed speaks of its arguments: they stand in `run` of hipscope.toml, or after `--`"
+        return Lacking(ASKS_FOR_ARGUMENTS)
     if files := files_of_sources(directory, sources):
-        return (
-            "its sources name files that are not there: " + ", ".join(files) + _what_fetches(files, directory)
+        return Lacking(
+            "its sources name files that are not there: " + _listed(files, directory),
+            _expected(files, (directory,)),
         )
     return None
+
+
+def _listed(names: Sequence[str], directory: Path) -> str:
+    return ", ".join(names) + _what_fetches(names, directory)
+
+
+def _expected(names: Sequence[str], places: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple((place / Path(name).expanduser()).absolute() for name in names for place in places)
 
 
 def _no_files(argv: Sequence[str], directory: Path) -> tuple[str, ...]:

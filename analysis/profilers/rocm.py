@@ -24,6 +24,7 @@ from hipscope.analysis.profilers.base import (
     program_failed,
     shown,
 )
+from hipscope.analysis.profilers.missing_files import Lacking
 from hipscope.analysis.profilers.rocm_counters import counter_passes, counter_set, smaller_passes
 from hipscope.analysis.profilers.rocm_failures import first_error, known_failure, without_tool_lines
 from hipscope.analysis.profilers.rocm_tool import RocmTool, find_rocm_tool
@@ -294,8 +295,9 @@ def _failure(tool: RocmTool, job: ProfilerRun, completed: Completed, options: Se
     """
 
     def of_program() -> ProgramFailed:
-        limit = job.config.timeout_s
-        return program_failed(completed, limit, lambda: known_failure(completed.text), no_kernel=False)
+        known = known_failure(completed.text)
+        lacks = Lacking(known) if known is not None else None
+        return program_failed(completed, job.config.timeout_s, lambda: lacks, no_kernel=False)
 
     if completed.timed_out or completed.ok:
         return of_program()

@@ -144,7 +144,8 @@ def _nothing_checked(completed: Completed, job: ProfilerRun, faults: Sequence[Ke
         failed.message = f"no kernel ran; {'; '.join(dict.fromkeys(refused))}"
         failed.hint = "HIP returned an error that hipGetLastError() gives behind the launch"
     elif completed.returncode == 0 and not completed.timed_out:
-        failed.hint = "; ".join(filter(None, (lacks, "hipscope checks GPU kernels; look at its arguments")))
+        look = "hipscope checks GPU kernels; look at its arguments"
+        failed.hint = f"{lacks.clause}; {look}" if lacks is not None else look
     return failed
 
 

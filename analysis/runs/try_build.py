@@ -280,7 +280,8 @@ def _first_launch(
             return faults[0]
         if launches.rest():
             return completed
-        return completed, what_it_lacks(job, completed.text)
+        lacks = what_it_lacks(job, completed.text)
+        return completed, lacks.clause if lacks is not None else None
 
 
 def _watch(launches: LaunchesRead, ended: threading.Event, stop: Stop) -> None:

@@ -84,7 +84,7 @@ def register(server: HipServer) -> None:
         uri = _uri(ls, arguments)
         assert isinstance(arguments, Mapping)
         kernel = arguments.get("kernel") or _kernel_text_at(ls, uri, arguments.get("position"))
-        return await write_bench(ls, uri, str(kernel or ""))
+        return await write_bench(ls, uri, str(kernel or ""), show_project)
 
     @server.command(SET_ARGUMENTS)
     async def set_arguments_command(ls: HipServer, arguments: object = None, *_: object) -> Answer:

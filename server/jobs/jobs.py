@@ -28,6 +28,8 @@ STOP_SECONDS = 1.0
 """How long a worker may take to stop its own children; an editor gives the server 2 s in all."""
 
 _LONGEST_LINE = 256 * 1024 * 1024
+_KILLED = "often by the system when memory runs out: give it a smaller input, then profile again"
+_ENDED = "profile again; what it printed is in the log"
 
 
 class JobFailed(Exception):
@@ -161,7 +163,10 @@ async def run_worker(
             else:
                 progress(message.message, message.fraction)
         status = await worker.wait()
-        raise JobFailed(JobError(f"the worker ended early ({_how(status)})", status, output=await noise))
+        hint = _KILLED if status == -signal.SIGKILL else _ENDED
+        raise JobFailed(
+            JobError(f"the worker ended early ({_how(status)})", status, hint, output=await noise)
+        )
     except RecordMismatch as mismatch:
         raise JobFailed(JobError(mismatch.message, mismatch.exit_code, hint=mismatch.hint)) from None
     finally:

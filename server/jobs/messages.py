@@ -97,7 +97,8 @@ class ReportedDiagnostic:
 class JobError:
     """The end of a job that failed: one line, and what to do. `failure` names the kind, `output` was printed.
 
-    `lacks_files`: the program lacks files or commands, so other arguments would not help.
+    `lacks_files`: the program lacks files or commands, so other arguments would not help; `absent` are such files.
+    `wants_arguments`: what it printed asks for some, and the hint says where they stand.
     """
 
     TAG: ClassVar = ("type", "error")
@@ -107,6 +108,8 @@ class JobError:
     failure: str = ""
     output: str = ""
     lacks_files: bool = False
+    absent: tuple[str, ...] = ()
+    wants_arguments: bool = False
     diagnostics: tuple[ReportedDiagnostic, ...] = ()
 
 

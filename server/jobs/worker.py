@@ -206,6 +206,8 @@ def describe(failure: HipscopeError) -> JobError:
         failure=type(failure).__name__,
         output=str(getattr(failure, "output", "")),
         lacks_files=bool(getattr(failure, "lacks_files", False)),
+        wants_arguments=bool(getattr(failure, "wants_arguments", False)),
+        absent=tuple(map(os.path.realpath, getattr(failure, "absent", ()))),
         diagnostics=tuple(
             record_of(ReportedDiagnostic, d, file=os.path.realpath(d.file) if d.file else "")
             for d in getattr(failure, "diagnostics", ())

@@ -25,6 +25,11 @@ async def watch_inputs(ls: HipServer) -> None:
     if not all(ls.can("workspace", "did_change_watched_files", way) for way in ways):
         ls.folder_watch.watch(files)
         return
+    # Editors miss a file that comes together with its folder.
+    absent = {file for file in files if not Path(file).exists()}
+    ls.folder_watch.watch(absent)
+    if came := {file for file in absent if Path(file).exists()}:
+        ls.in_background(ls.when_files_change(came))
     method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
     options = lsp.DidChangeWatchedFilesRegistrationOptions(
         watchers=[lsp.FileSystemWatcher(_pattern(Path(file))) for file in sorted(files)]

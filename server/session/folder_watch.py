@@ -98,7 +98,9 @@ class FolderWatch:
     def _tell(self) -> None:
         seen, self._seen, self._timer = self._seen, set(), None
         self.watch(self._files)  # folders may have come or gone
-        self._changed(seen)
+        # What came with its folder was there before anybody watched that.
+        below = {f for f in self._files if any(f.startswith(p + os.sep) for p in seen) and Path(f).exists()}
+        self._changed(seen | below)
 
 
 def _folder_of(file: Path) -> str:

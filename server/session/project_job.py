@@ -6,8 +6,9 @@ Takes a session and a document, gives the worker's report or a small answer; wha
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from hipscope.server.session.build_choices import is_built_alone
 from hipscope.server.session.gpu_sources import is_gpu_source
 from hipscope.server.session.known_profiles import (
     HEADERS,
+    SOURCES,
     Problem,
     has_bench,
     project_key,
@@ -41,8 +43,9 @@ PREPARING = "preparing"
 """The key of the job that prepares rewrites: there is one for all projects."""
 
 _MAIN = re.compile(r"\bmain\s*\(")
-_PLACE = re.compile(r"(?P<path>/[^:\n]+(?::\d+){0,2}): (?=[^\n]+\Z)")
-_LINES_SHOWN = 3  # of what a program printed last
+_PLACE = re.compile(r"(?P<path>/[^:\n]+(?::\d+){0,2}): (?=.)")
+_PROGRAM = re.compile(r"^the program\b")
+LINES_SHOWN = 3  # of what a program printed last
 _LONGEST_SHOWN = 200  # characters of such a line
 
 _STATES: Mapping[JobKind, str] = {
@@ -191,10 +194,14 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
         for d in details.diagnostics
         if d.severity == "error" and d.file
     )
-    known = ls.store.fail(str(key), problems, map(str, settings_files(key, ls.folders())))
+    mends = (*map(str, settings_files(key, ls.folders())), *details.absent)
+    known = ls.store.fail(str(key), problems, mends)
     await show(ls, key)
-    line = f"hipscope: {reason_first(details.message, details.hint)}"
-    ls.status("error", reason_first(details.message, None))
+    hint = (
+        None if details.wants_arguments else details.hint
+    )  # an editor has another way for them than a terminal
+    line = f"hipscope: {failure_line(ls, key, details.message, hint)}"
+    ls.status("error", failure_line(ls, key, details.message, None))
     if details.output:
         ls.log(f"{line}\n{details.output}")
     if asked or (not problems and known.told != line):
@@ -203,12 +210,36 @@ async def _failed(ls: HipServer, key: Path, failure: JobFailed, show: Show, *, a
     return {"status": "failed", "message": details.message, "hint": details.hint}
 
 
-def reason_first(message: str, hint: str | None) -> str:
-    """What went wrong and what to do, with the place behind it: an editor cuts long messages at their end."""
-    place = _PLACE.match(message)
-    reason = message[place.end() :] if place is not None else message
-    line = reason + (f" ({hint})" if hint else "")
-    return f"{line}: {place['path']}" if place is not None else line
+def failure_line(ls: HipServer, key: Path, message: str, hint: str | None) -> str:
+    """What went wrong and what to do, in the words of the user's own files."""
+    program = key.name if key.suffix in SOURCES else f"the program in {key.name}"
+    # Nobody looks for a file there.
+    in_cache = rf"(['\"]?){re.escape(str(cache_directory()))}(?:/[^\s'\":]*)?\1"
+    return re.sub(in_cache, "hipscope's cache", reason_first(message, hint, ls.folders(), program))
+
+
+def reason_first(
+    message: str, hint: str | None, folders: Iterable[Path] = (), program: str = "the program"
+) -> str:
+    """What went wrong and what to do, with the place behind it: an editor cuts long messages at their end.
+
+    A place is named from its workspace folder on. Each line of a message has its own; the hint is the last one's.
+    """
+    *before, last = message.split("\n")
+    said = [_with_place(line, "", folders) for line in before]
+    said.append(_with_place(last, f" ({hint})" if hint else "", folders))
+    return _PROGRAM.sub(lambda _: program, "\n".join(said), count=1)
+
+
+def _with_place(line: str, hint: str, folders: Iterable[Path]) -> str:
+    place = _PLACE.match(line)
+    if place is None:
+        return line + hint
+    around = [folder for folder in folders if Path(place["path"]).is_relative_to(folder)]
+    path = (
+        os.path.relpath(place["path"], max(around, key=lambda f: len(f.parts))) if around else place["path"]
+    )
+    return f"{line[place.end() :]}{hint}: {path}"
 
 
 def tell_failed(ls: HipServer, key: Path, line: str, failure: JobError) -> None:
@@ -218,7 +249,8 @@ def tell_failed(ls: HipServer, key: Path, line: str, failure: JobError) -> None:
         # A program names itself by where it lies: in our cache.
         output = re.sub(rf"{re.escape(str(cache_directory()))}/\S*/", "", failure.output)
         printed = [text.strip()[:_LONGEST_SHOWN] for text in output.splitlines() if text.strip()]
-        message = "\n".join([line, *printed[-_LINES_SHOWN:]])
+        # An editor may show all in one line.
+        message = f"{line}. It printed: " + "\n".join(printed[-LINES_SHOWN:]) if printed else line
         if not ls.can_ask and not failure.lacks_files:
             message += (
                 "\nArguments: a line `// hipscope: run ARGUMENTS` in the source, or `run` in hipscope.toml."

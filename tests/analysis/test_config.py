@@ -46,7 +46,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_an_unknown_key_is_an_error_that_names_the_right_one(tmp_path: Path, text: str, meant: str) -> None:
-    with pytest.raises(UsageError, match=f"hipscope.toml: unknown key .*; did you mean `{meant}`"):
+    with pytest.raises(UsageError, match=f"hipscope.toml:\\d+: unknown key .*; did you mean `{meant}`"):
         load(tmp_path, text)
 
 

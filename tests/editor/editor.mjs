@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 /** Where scripts/test-editor.sh installed the editor. */
@@ -66,7 +66,10 @@ export async function startEditor({
   };
   try {
     await mkdir(workspace);
-    for (const [name, text] of Object.entries(files)) await writeFile(join(workspace, name), text);
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(workspace, name)), { recursive: true });
+      await writeFile(join(workspace, name), text);
+    }
     await writeSettings(root, "User", { ...QUIET, ...trustSettings(trusted) });
     await writeSettings(root, "Machine", settings); // where a remote editor reads paths of tools from
     await promisify(execFile)(NODE, [SERVER, ...directories, "--install-extension", vsix], {

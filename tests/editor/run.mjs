@@ -5,11 +5,35 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isDeepStrictEqual, promisify } from "node:util";
+import { promisify } from "node:util";
 import { startEditor } from "./editor.mjs";
+import { FAILING, failureChecks, installerIn } from "./failures.mjs";
+import {
+  JOB_TIMEOUT,
+  broughtByJob,
+  chooseAction,
+  chooseTheme,
+  chord,
+  command,
+  cursorLine,
+  goToLine,
+  hoverMarkedLine,
+  kernelTime,
+  linesOf,
+  plain,
+  preview,
+  ready,
+  runs,
+  said,
+  serversIn,
+  statusItem,
+  tintedLines,
+  until,
+  untilEqual,
+} from "./page.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const VSIX = join(ROOT, "vscode-extension/hipscope.vsix");
@@ -22,7 +46,6 @@ const PICTURES =
   process.env.HIPSCOPE_UPDATE_SCREENSHOTS === "1"
     ? join(ROOT, "docs/images")
     : (process.env.OUT ?? join(ROOT, "build/editor"));
-const JOB_TIMEOUT = 180_000;
 
 const EXAMPLE = "lds_column_read.hip";
 const SOURCE = readFileSync(join(ROOT, "examples", EXAMPLE), "utf8");
@@ -47,6 +70,7 @@ const PARTS = {
   openCapture,
   project,
   cancelling,
+  failures,
   programInCpp,
   plainCpp,
   restrictedMode,
@@ -161,7 +185,7 @@ async function mainJob() {
     [
       "the light bulb offers the rewrite: its change is shown beside the text, which stays",
       async () => {
-        await chooseAction(page, /Optimize kernel/i);
+        await chooseAction(page, MARKED_LINE, /Optimize kernel/i);
         await broughtByJob(page, page.locator(".monaco-diff-editor").first());
         await page.locator(".notification-toast", { hasText: /x as fast \(modelled\)/ }).waitFor();
         await page.screenshot({ path: join(PICTURES, "proposal.png") });
@@ -191,7 +215,7 @@ async function mainJob() {
       "Accept puts the verified edit into the buffer",
       async () => {
         await until(async () => (timeBefore = await currentTime()) !== null, "the time of the kernel");
-        await chooseAction(page, /Optimize kernel/i);
+        await chooseAction(page, MARKED_LINE, /Optimize kernel/i);
         await broughtByJob(page, page.locator(".monaco-diff-editor").first());
         await command(page, "hipscope: Accept the Rewrite");
         await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
@@ -308,7 +332,7 @@ async function review() {
     [
       "the light bulb offers the rewrite",
       async () => {
-        await chooseAction(page, /Optimize kernel/i);
+        await chooseAction(page, MARKED_LINE, /Optimize kernel/i);
         await broughtByJob(page, page.locator(".monaco-diff-editor").first());
       },
     ],
@@ -634,6 +658,26 @@ async function cancelling() {
   ]);
 }
 
+/** One session with a program for each failure, each with a cache that is its own: a button empties it. */
+async function failures() {
+  const machine = await mkdtemp(join(tmpdir(), "hipscope-machine-"));
+  const path = `${join(machine, "bin")}:${process.env.PATH ?? ""}`;
+  const editor = await startEditor({
+    vsix: VSIX,
+    files: FAILING,
+    open: "syntax.hip",
+    settings: { ...BY_PATH, "terminal.integrated.env.linux": { PATH: path } },
+    env: {
+      HIPSCOPE_WORKER: join(import.meta.dirname, "lacking_worker.py"),
+      PATH: path,
+      XDG_CACHE_HOME: join(machine, "cache"),
+    },
+  });
+  await installerIn(join(machine, "bin"), editor.workspace);
+  await inOrder(editor, failureChecks(editor, PICTURES), { independent: true });
+  await rm(machine, { recursive: true, force: true });
+}
+
 async function programInCpp() {
   const kernels = SOURCE.replace(/^int main/m, "int run");
   const editor = await startEditor({
@@ -804,8 +848,8 @@ async function noServer() {
   ]);
 }
 
-/** Runs the checks of one editor; each builds on the one before, so the first failure ends the list. */
-async function inOrder(editor, checks) {
+/** Runs the checks of one editor. Unless they are independent each builds on the one before: the first failure ends the list. */
+async function inOrder(editor, checks, { independent = false } = {}) {
   try {
     for (const [name, check] of checks) {
       const start = performance.now();
@@ -820,222 +864,10 @@ async function inOrder(editor, checks) {
         console.log(
           `FAIL  ${name}\n${error.stack}\nthe editor at that moment: ${picture}\n  ${await said(editor.page)}`,
         );
-        return;
+        if (!independent) return;
       }
     }
   } finally {
     await editor.stop();
-  }
-}
-
-/** What the extension tells the user: the status item's label, and the messages that are open. */
-async function said(page) {
-  const label = await statusItem(page)
-    .getAttribute("aria-label", { timeout: 1_000 })
-    .catch(() => "no status item");
-  const messages = await page.locator(".notification-toast").allInnerTexts();
-  return [label, ...messages].map((text) => text.replaceAll(/\s+/g, " ").trim()).join("\n  ");
-}
-
-/** The time of the kernel as its lens has it; null while it is stale or not shown. */
-async function kernelTime(page) {
-  const lenses = (await page.locator(".codelens-decoration").allInnerTexts()).map(plain);
-  const current = lenses.find((text) => /modelled/.test(text) && !/stale/.test(text));
-  return current?.match(/[\d.]+ [num]?s\b/)?.[0] ?? null;
-}
-
-function statusItem(page) {
-  return page.locator("#hipscope\\.hipscope\\.hipscope\\.status");
-}
-
-/** Waits for the server to have started; a save before that starts nothing. */
-async function ready(page) {
-  await statusItem(page).locator(".codicon-flame").waitFor();
-}
-
-/** Waits for what a job is to bring; a job that fails ends the wait, with what it said. */
-async function broughtByJob(page, result) {
-  const failure = statusItem(page).locator(".codicon-error");
-  await result.or(failure).first().waitFor({ timeout: JOB_TIMEOUT });
-  if (await failure.isVisible()) throw new Error(`the job failed: ${await said(page)}`);
-}
-
-/** Runs a command by its title; a palette that opened before the command was known is opened again. */
-async function command(page, title, { stays = false } = {}) {
-  const input = page.locator(".quick-input-widget input").first();
-  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
-  await until(async () => {
-    await page.keyboard.press("F1");
-    await input.fill(`>${title}`);
-    const found = await row.waitFor({ timeout: 3_000 }).then(
-      () => true,
-      () => false,
-    );
-    await page.keyboard.press(found ? "Enter" : "Escape");
-    return found;
-  }, `the command ${title}`);
-  // A command that asks goes on in the same place.
-  if (!stays) await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-}
-
-/** Whether a process of that name runs on this machine. */
-async function runs(name) {
-  const names = await Promise.all(
-    (await processes()).map((pid) => readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")),
-  );
-  return names.some((other) => other.trim() === name);
-}
-
-/** Process ids of the language servers whose current folder that is. */
-async function serversIn(folder) {
-  const found = [];
-  for (const pid of await processes()) {
-    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    const current = await readlink(`/proc/${pid}/cwd`).catch(() => "");
-    if (current === folder && command.split("\0").includes("lsp")) found.push(pid);
-  }
-  return found;
-}
-
-async function processes() {
-  return (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
-}
-
-/** Picks a colour theme by its name in the list. */
-async function chooseTheme(page, name) {
-  await page.keyboard.press("Escape"); // a hover that is open
-  await page.keyboard.press("Control+k");
-  await page.keyboard.press("Control+t");
-  const input = page.locator(".quick-input-widget input").first();
-  await input.waitFor();
-  await input.fill(name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-}
-
-/** The keys of an action of hipscope; the editor has taken the first before the second comes, or is given it again. */
-async function chord(page, key) {
-  const taken = page.locator(".statusbar-item", { hasText: /second key of chord/ }).first();
-  const waits = () =>
-    taken.waitFor({ timeout: 5000 }).then(
-      () => true,
-      () => false,
-    );
-  for (let tries = 0; tries < 10; ++tries) {
-    await page.keyboard.press("Control+Alt+h");
-    if (await waits()) break;
-  }
-  await page.keyboard.press(key);
-}
-
-async function goToLine(page, line) {
-  await page.keyboard.press("Escape"); // a hover that is open
-  await page.keyboard.press("Control+g");
-  const input = page.locator(".quick-input-widget input").first();
-  await input.waitFor();
-  await input.fill(`:${line}`);
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
-}
-
-/** The line of the cursor, from the status bar. */
-async function cursorLine(page) {
-  const text = await page.locator("#status\\.editor\\.selection").innerText();
-  return Number(/Ln (\d+)/.exec(text)?.[1]);
-}
-
-/** The page that the editor's Markdown preview shows. */
-function preview(page) {
-  return page.frameLocator("iframe.webview.ready").last().frameLocator("iframe#active-frame");
-}
-
-/** Numbers, in the margin, of the lines that have an element of the editor, without repeats. */
-async function linesOf(page, selector, wanted = () => true) {
-  const elements = await page.locator(selector).evaluateAll((all) =>
-    all.map((element) => ({
-      middle: element.getBoundingClientRect().top + element.getBoundingClientRect().height / 2,
-      background: globalThis.getComputedStyle(element).backgroundColor,
-    })),
-  );
-  const numbers = await page.locator(".margin-view-overlays .line-numbers").evaluateAll((all) =>
-    all.map((element) => {
-      const { top, bottom } = element.getBoundingClientRect();
-      return { top, bottom, line: Number(element.textContent) };
-    }),
-  );
-  const lines = elements
-    .filter(wanted)
-    .map(({ middle }) => numbers.find(({ top, bottom }) => top <= middle && middle < bottom)?.line);
-  return [...new Set(lines)].sort((a, b) => a - b);
-}
-
-/** Lines whose whole width has a background colour of its own. */
-function tintedLines(page) {
-  return linesOf(
-    page,
-    ".view-overlays .cdr",
-    ({ background }) => !/rgba\(0, 0, 0, 0\)|transparent/.test(background),
-  );
-}
-
-async function hoverMarkedLine(page, line = "sum +=", word = "sum") {
-  const text = page
-    .locator(".view-line", { hasText: line })
-    .locator("span > span", { hasText: word })
-    .first();
-  const hover = page.locator(".monaco-hover:not(.hidden)", { has: page.locator("table") }).first();
-  await until(async () => {
-    await page.mouse.move(10, 10);
-    await text.hover();
-    return hover.waitFor({ timeout: 5_000 }).then(
-      () => true,
-      () => false,
-    );
-  }, "the hover's table");
-  return hover;
-}
-
-/** Opens the light bulb's menu at the cursor and takes the entry; a menu that did not open is tried again. */
-async function chooseAction(page, title) {
-  const entry = page.locator(".action-widget .monaco-list-row", { hasText: title }).first();
-  await goToLine(page, MARKED_LINE);
-  await until(async () => {
-    await page.keyboard.press("Control+.");
-    return entry.waitFor({ timeout: 5_000 }).then(
-      () => true,
-      () => false,
-    );
-  }, `the action ${title}`);
-  // By keyboard: older editors lay an invisible element over the menu that takes a synthetic click.
-  await until(async () => {
-    if (/\bfocused\b/.test(await entry.getAttribute("class"))) return true;
-    await page.keyboard.press("ArrowDown");
-    return false;
-  }, `the action ${title} to be selected`);
-  await page.keyboard.press("Enter");
-}
-
-/** Text of the page with its no-break spaces as plain ones. */
-function plain(text) {
-  return text.replace(/\u00a0/g, " ");
-}
-
-/** Asks until the answer is the expected one; the editor paints in several steps. */
-async function untilEqual(ask, expected, timeout = 20_000) {
-  const end = performance.now() + timeout;
-  for (;;) {
-    const answer = await ask();
-    if (isDeepStrictEqual(answer, expected)) return;
-    if (performance.now() > end) assert.deepEqual(answer, expected);
-    await new Promise((next) => setTimeout(next, 100));
-  }
-}
-
-async function until(condition, what, timeout = 60_000) {
-  const end = performance.now() + timeout;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`waited ${timeout / 1000} s for ${what}`);
-    await new Promise((next) => setTimeout(next, 100));
   }
 }

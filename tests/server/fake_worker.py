@@ -50,7 +50,7 @@ FAILURES: dict[str, Object] = {
         "failure": "MissingTool",
     },
     "disk": {
-        "message": "cannot write: No space left on device",
+        "message": f"cannot write '{os.environ.get('XDG_CACHE_HOME')}/hipscope/build/new': No space left on device",
         "hint": "free some space, or set XDG_CACHE_HOME and TMPDIR to directories that have some",
         "exit_code": 2,
         "failure": "CannotWrite",

@@ -6,12 +6,15 @@ The first rows are real failures of the real worker; what a test cannot break on
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hipscope.server.features.commands import BENCH
 from hipscope.server.features.commands.repairs import said_arguments
 from tests.server import warm
 from tests.server.lsp_editor import (
@@ -37,6 +40,8 @@ class Failure:
     text: str
     says: tuple[str, ...]
     buttons: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+    """What a message without buttons says, too: what to type or run."""
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -46,25 +51,31 @@ def main(body: str) -> str:
 
 REAL = {
     "syntax error": Failure(
-        KERNEL.replace("= 1;", "= 1") + "int main() { return 0; }\n", ("expected ';'",), ("Go to the Error",)
+        KERNEL.replace("= 1;", "= 1") + "int main() { return 0; }\n",
+        ("expected ';'",),
+        ("Go to the Error",),
+        (".hip:2",),
     ),
     "bad settings": Failure(
         main("return 0;"),
         ("timout_s", "timeout_s"),
         ("Open hipscope.toml",),
+        ("hipscope.toml:1",),
         {"hipscope.toml": "timout_s = 3\n"},
     ),
     "a compiler that is not there": Failure(
         main("return 0;"),
         ("/nowhere/clang++", "hipscope.toml"),
         ("Open hipscope.toml",),
+        ("toolchain.clang", "correct it in hipscope.toml"),
         {"hipscope.toml": '[toolchain]\nclang = "/nowhere/clang++"\n'},
     ),
-    "no main": Failure(KERNEL, ("no `main` function",), ("Write a Bench",)),
+    "no main": Failure(KERNEL, ("no `main` function",), ("Write a Bench",), ("`// hipscope: bench ",)),
     "needs arguments": Failure(
         main('  if (argc < 2) { printf("usage: %s N\\n", argv[0]); return 1; }'),
-        ("exit code 1", "usage: "),
+        ("transpose.hip left with exit code 1. It printed: usage: ",),
         ("Set arguments...",),
+        ("`// hipscope: run ARGUMENTS`",),
     ),
     "missing data": Failure(
         main('  if (!fopen("data/input.bin", "rb")) { puts("cannot read it"); return 3; }'),
@@ -75,11 +86,13 @@ REAL = {
         main("  int* p; (void)hipMalloc(&p, 64); k<<<1, 256>>>(p); return hipDeviceSynchronize() ? 1 : 0;"),
         ("hipscope: kernel k: out-of-bounds store",),
         ("Check for Defects",),
+        ("`hipscope check transpose.hip`",),
     ),
     "time limit": Failure(
         main("  for (volatile int i = 0;; i = 0) {}"),
         ("1 s", "timeout_s"),
         ("Allow It More Time",),
+        ("raise timeout_s in hipscope.toml",),
         {"hipscope.toml": "timeout_s = 1\n"},
     ),
 }
@@ -90,25 +103,44 @@ SAID = {
         ("Install in a Terminal", "Copy the Command"),
     ),
     "disk full": Failure(
-        PROGRAM + "// worker: disk\n", ("No space left on device",), ("Empty the Cache", "Profile Again")
+        PROGRAM + "// worker: disk\n",
+        ("cannot write hipscope's cache: No space left on device",),
+        ("Empty the Cache", "Profile Again"),
+        ("free some space",),
     ),
     "the worker is killed": Failure(
-        PROGRAM + "// worker: crash\n", ("the worker ended early",), ("Profile Again",)
+        PROGRAM + "// worker: crash\n", ("the worker ended early",), ("Profile Again",), ("profile again",)
     ),
 }
 
 
-@pytest.fixture
-async def real(tmp_path: Path, builds: Path) -> AsyncIterator[Editor]:
-    """VS Code's client with the real worker."""
+@contextlib.asynccontextmanager
+async def session(tmp_path: Path, builds: Path, name: str, **options: Any) -> AsyncIterator[Editor]:
+    """A client with the real worker."""
     client = make_client()
     environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(builds), "HIPSCOPE_WORKER": str(warm.CLIENT)}
     await client.start_io(*COMMAND, env=environment)
     folder = tmp_path / "project"
     folder.mkdir()
-    await start(client, "vscode_1.139", folder, hipscopeExtension=True, profileOnSave=False)
+    await start(client, name, folder, **options)
     yield client
     await end_session(client)
+
+
+@pytest.fixture
+async def real(tmp_path: Path, builds: Path) -> AsyncIterator[Editor]:
+    """VS Code's client with the real worker."""
+    async with session(
+        tmp_path, builds, "vscode_1.139", hipscopeExtension=True, profileOnSave=False
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+async def plain(tmp_path: Path, builds: Path) -> AsyncIterator[Editor]:
+    """eglot's client, which shows messages without buttons, with the real worker."""
+    async with session(tmp_path, builds, "eglot_1.9", waitsForCommands=True, profileOnSave=False) as client:
+        yield client
 
 
 async def told(client: Editor, failure: Failure) -> None:
@@ -144,7 +176,7 @@ async def test_the_command_of_the_package_manager_is_handed_to_the_editor(client
     client.open(PROGRAM + "// worker: compiler\n")
     await client.run(PROFILE)
     (given,) = await until(lambda: [p for m, p in client.custom if m == "hipscope/command"])
-    assert given == {"command": "sudo apt-get install -y clang-19 lld-19", "how": "run"}
+    assert given == {"command": "sudo apt-get install -y clang-19 lld-19", "how": "run", "uri": client.uri}
 
 
 async def test_the_button_opens_the_place_of_the_error(client: Editor) -> None:
@@ -173,15 +205,54 @@ async def test_more_time_is_more_than_the_limit_whatever_the_message_counts(clie
     assert [e.new_text for e in change.edits] == ["timeout_s = 480.0\n"]
 
 
-async def test_a_client_without_questions_is_told_in_words(tmp_path: Path) -> None:
+async def told_alone(client: Editor, failure: Failure) -> None:
+    """Profile what fails in a client without buttons: the message alone says what to type or run."""
+    for name, text in failure.files.items():
+        client.path.with_name(name).write_text(text)
+    client.open(failure.text)
+    await asyncio.wait_for(client.run(PROFILE), SECONDS)
+    message = (await until(lambda: client.messages))[-1].message
+    assert [words for words in (*failure.says, *failure.alone) if words not in message] == []
+    assert client.questions == []
+
+
+@pytest.mark.parametrize("failure", REAL.values(), ids=REAL)
+async def test_a_client_without_buttons_is_told_in_words(plain: Editor, failure: Failure) -> None:
+    await told_alone(plain, failure)
+
+
+@pytest.mark.parametrize("failure", SAID.values(), ids=SAID)
+async def test_so_it_is_of_the_machine(tmp_path: Path, failure: Failure) -> None:
     client = make_client()
     await client.start_io(*COMMAND, env=ENVIRONMENT)
     await start(client, "eglot_1.9", tmp_path, waitsForCommands=True)
-    client.open(PROGRAM + "// worker: compiler\n")
-    await client.run(PROFILE)
-    await until(lambda: any("apt-get install" in m.message for m in client.messages))
-    assert client.questions == []
+    await told_alone(client, failure)
     await end_session(client)
+
+
+async def test_data_that_appears_is_profiled_with(tmp_path: Path, builds: Path) -> None:
+    async with session(tmp_path, builds, "vscode_1.139", hipscopeExtension=True) as client:
+        await told(client, REAL["missing data"])
+        data = client.path.with_name("data")
+        data.mkdir()
+        client.change_on_disk(data / "input.bin", "1")
+        await until(lambda: any("launched no kernel" in message for message, _ in client.offered))
+
+
+async def test_the_cache_is_emptied_and_the_program_profiled_again(client: Editor) -> None:
+    client.answers = ["Empty the Cache"]
+    client.open(PROGRAM + "// worker: disk\n")
+    await client.run(PROFILE)
+    await until(lambda: len(client.offered) == 2)
+    assert any("the cache is empty" in m.message for m in client.messages)
+
+
+async def test_a_bench_that_was_written_is_profiled(client: Editor) -> None:
+    client.open(PROGRAM.partition("int main")[0])
+    answer = await client.run(BENCH, kernel="transpose")
+    assert "is profiled" in str(answer["message"])
+    client.change(f"// hipscope: bench transpose grid=n block=256 p=[n] n=65536\n{client.text}")
+    assert (await until(lambda: client.marks))["bankConflict"]
 
 
 @pytest.mark.parametrize(

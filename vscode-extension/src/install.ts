@@ -148,7 +148,8 @@ export class Installer {
       const [run, copy] = ["Run It in a Terminal", "Copy the Command"];
       const message = `${reason} This brings it: ${error.command}`;
       const chosen = await vscode.window.showErrorMessage(message, run, copy);
-      if (chosen === run) runInTerminal(error.command);
+      if (chosen === run && (await runInTerminal(error.command)))
+        await vscode.commands.executeCommand("hipscope.installServer");
       else if (chosen === copy) await vscode.env.clipboard.writeText(error.command);
       return;
     }

@@ -80,10 +80,12 @@ export interface PageParams {
 
 export const pageNotification = new NotificationType<PageParams>("hipscope/page");
 
-/** A command that the user has asked for: to run where it is seen, or to copy. */
+/** A command that the user has asked for: to run where it is seen, or to copy; or the log, where it has been printed. */
 export interface CommandParams {
   readonly command: string;
-  readonly how: "run" | "copy";
+  readonly how: "run" | "copy" | "log";
+  /** The document to profile again when the command has run well. */
+  readonly uri?: string;
 }
 
 export const commandNotification = new NotificationType<CommandParams>("hipscope/command");

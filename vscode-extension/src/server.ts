@@ -1,8 +1,15 @@
 // The server's life: start, restart, stop. Takes a workspace, keeps one language client running in it.
 import * as vscode from "vscode";
-import { DidChangeConfigurationNotification, LanguageClient, State } from "vscode-languageclient/node";
+import {
+  CloseAction,
+  DidChangeConfigurationNotification,
+  ErrorAction,
+  LanguageClient,
+  State,
+} from "vscode-languageclient/node";
 import type { LanguageClientOptions } from "vscode-languageclient/node";
 import { askForArguments } from "./arguments";
+import { Ends } from "./ends";
 import type { Heat } from "./heat";
 import type { Installer } from "./install";
 import { Jobs } from "./jobs";
@@ -19,11 +26,15 @@ import {
   proposalNotification,
   saveNotification,
   SERVER_METRICS,
+  SERVER_PROFILE,
   setArgumentsNotification,
   statusNotification,
 } from "./protocol";
 import type { StatusItem } from "./status";
 import { runInTerminal } from "./terminal";
+
+/** Messages that may be lost before the server is given up. */
+const BROKEN_MESSAGES = 3;
 
 /** Documents that the server gets. `.hip` and `.cu` are `cuda-cpp` here, so clangd keeps working on them. */
 export const DOCUMENTS = [
@@ -36,6 +47,9 @@ export const DOCUMENTS = [
 export class Server {
   readonly jobs = new Jobs(() => this.#client);
   #client: LanguageClient | undefined;
+  readonly #ends = new Ends();
+  /** Set while a server that has ended is cleaned up: what to do then. */
+  #whenStopped: (() => void) | undefined;
   #launch: Launch | undefined;
   #offered = false;
   /** Starts and stops run one after the other, in the order they were asked for. */
@@ -155,6 +169,16 @@ export class Server {
       traceOutputChannel: this.log,
       initializationOptions: { [EXTENSION_MARK]: true, settings: currentSettings() },
       middleware: this.jobs.middleware,
+      errorHandler: {
+        error: (_error, _message, count) => ({
+          action: (count ?? 0) <= BROKEN_MESSAGES ? ErrorAction.Continue : ErrorAction.Shutdown,
+        }),
+        // Started from here, not by the client: what goes wrong then is explained as for any start.
+        closed: () => {
+          if (this.client !== undefined) this.#ended();
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
       markdown: { isTrusted: { enabledCommands: ["hipscope.openPage", SERVER_METRICS] } },
     };
     const executable = {
@@ -180,9 +204,11 @@ export class Server {
     client.onNotification(setArgumentsNotification, ({ uri }) => {
       void askForArguments(client, uri);
     });
-    client.onNotification(commandNotification, ({ command, how }) => {
-      if (how === "run") runInTerminal(command);
-      else void vscode.env.clipboard.writeText(command);
+    client.onNotification(commandNotification, async ({ command, how, uri }) => {
+      if (how === "copy") await vscode.env.clipboard.writeText(command);
+      else if (how === "log") this.log.show(true);
+      else if ((await runInTerminal(command)) && uri !== undefined)
+        await vscode.commands.executeCommand(SERVER_PROFILE, { uri });
     });
     client.onNotification(saveNotification, async ({ uri }) => {
       await (await vscode.workspace.openTextDocument(vscode.Uri.parse(uri))).save();
@@ -201,7 +227,22 @@ export class Server {
       this.jobs.endAll();
       this.heat.clear();
       this.status.set({ state: "stopped" });
+      this.#whenStopped?.();
+      this.#whenStopped = undefined;
     }
+  }
+
+  /** A server ended by itself: another one is started, unless that goes on and on. */
+  #ended(): void {
+    const lost = this.status.working;
+    if (!this.#ends.again()) return;
+    this.#whenStopped = () => {
+      void this.#enqueue(async () => {
+        await this.#stop();
+        await this.#start();
+        if (lost !== undefined && this.client !== undefined) this.#ends.tellLost(lost);
+      });
+    };
   }
 
   /** Offers the server of this extension where an older one runs; once in a session. */

@@ -33,6 +33,12 @@ export class StatusItem implements vscode.Disposable {
     this.refresh();
   }
 
+  /** What the server is doing, such as "profiling"; undefined when it waits. */
+  get working(): string | undefined {
+    const { state } = this.#condition;
+    return BUSY.has(state) ? state : undefined;
+  }
+
   /** Rewrites the item, then again with what the program costs; called when the active editor or its findings change. */
   refresh(): void {
     this.#draw();
@@ -127,8 +133,8 @@ const faces: Readonly<Record<Condition["state"], { text: string; says: string; c
   optimizing: { text: "$(sync~spin) Optimizing", says: "optimizing", click: "hipscope.showLog" },
   error: {
     text: "$(error) hipscope",
-    says: "the last job failed; click for the log",
-    click: "hipscope.showLog",
+    says: "the last job failed; click to profile again",
+    click: "hipscope.profile",
   },
 };
 

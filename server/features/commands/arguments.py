@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from hipscope.analysis.build_files.spoken import run_line
 from hipscope.server.edit.positions import Encoding, byte_range
 from hipscope.server.edit.workspace_edit import plain_edit
-from hipscope.server.features.commands.profile import profile
+from hipscope.server.features.commands.profile import profile_edited
 from hipscope.server.features.commands.settings_edit import setting_change
 from hipscope.server.jobs.jobs import JobFailed, JobStopped, run_worker
 from hipscope.server.reports.report_reader import read_builds
@@ -35,7 +35,6 @@ SET_ACTION, WRITE_ACTION = "Set arguments...", "Write them myself"
 _LABEL = "hipscope: the arguments of the program"
 _MOST_OFFERED = 3
 _RUN_KEY = re.compile(r"^run[ \t]*=[^\n]*$", re.MULTILINE)
-_TOLD_WITHIN = 40  # looks, 50 ms apart, for the editor to tell of the edit
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,12 @@ async def set_arguments(ls: HipServer, uri: str, arguments: Sequence[str], show:
     if not reply.applied:
         return _told(ls, f"the editor refused the edit: {reply.failure_reason or 'no reason given'}")
     if in_source:
-        ls.in_background(_profile_with(ls, uri, str(file), tuple(arguments), show))
+
+        def names_them(text: str) -> bool:
+            found = run_line(text)
+            return found is not None and found.arguments == tuple(arguments)
+
+        ls.in_background(profile_edited(ls, uri, show, names_them))
     elif ls.has_extension:
         ls.protocol.notify("hipscope/save", {"uri": file_uri})
     message = f"{key.name} runs with {shlex.join(arguments) or 'no arguments'}"
@@ -193,16 +197,6 @@ def _toml_change(text: str, arguments: Sequence[str], encoding: Encoding) -> lsp
     except (KeyError, ValueError):
         return None
     return setting_change(text, "run", run, encoding)
-
-
-async def _profile_with(ls: HipServer, uri: str, file: str, arguments: tuple[str, ...], show: Show) -> None:
-    """Profile once the editor has told that the source names these arguments, saved or not."""
-    for _ in range(_TOLD_WITHIN):
-        found = run_line(ls.text(file) or "")
-        if found is not None and found.arguments == arguments:
-            await profile(ls, uri, show, asked=True)
-            return
-        await asyncio.sleep(0.05)
 
 
 async def _chosen(ls: HipServer, message: str, titles: Sequence[str], kind: lsp.MessageType) -> str | None:

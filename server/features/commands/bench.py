@@ -7,14 +7,15 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from hipscope.server.features.commands.profile import profile_edited
 from hipscope.server.session.language_server import HipServer, path_of
-from hipscope.server.session.project_job import Answer
+from hipscope.server.session.project_job import Answer, Show
 
 _LABEL = "hipscope: a bench to profile the kernel with"
 
 
-async def write_bench(ls: HipServer, uri: str, kernel: str) -> Answer:
-    """Send the editor the first bench of a kernel as an edit: a line above its definition."""
+async def write_bench(ls: HipServer, uri: str, kernel: str, show: Show) -> Answer:
+    """Send the editor the first bench of a kernel as an edit, a line above its definition, and profile with it."""
     from hipscope.analysis.benches.first_line import first_bench
 
     file = path_of(uri)
@@ -35,7 +36,9 @@ async def write_bench(ls: HipServer, uri: str, kernel: str) -> Answer:
     params = lsp.ApplyWorkspaceEditParams(edit=edit, label=_LABEL)
     # Shielded: the client may still answer after this request was cancelled.
     reply = await asyncio.shield(asyncio.ensure_future(ls.workspace_apply_edit_async(params)))
-    message = "a bench was written above the kernel: correct sizes and contents, then save to profile"
+    message = f"a bench was written above {kernel} and is profiled: correct its sizes and contents, then save"
+    if reply.applied:
+        ls.in_background(profile_edited(ls, uri, show, lambda text: found.comment in text))
     if not reply.applied:
         message = f"the editor refused the edit: {reply.failure_reason or 'no reason given'}"
     ls.tell(f"hipscope: {message}.", lsp.MessageType.Info if reply.applied else lsp.MessageType.Warning)

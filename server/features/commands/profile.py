@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from hipscope.server.session.language_server import (
     HipServer,
     dirty_texts,
     disk_text,
+    path_of,
     set_aside_what_stays,
     show_file,
 )
@@ -28,15 +29,17 @@ from hipscope.server.session.project_job import (
     PREPARING,
     Answer,
     Show,
+    failure_line,
     job_request,
     needed_key,
-    reason_first,
     run_job,
     tell_failed,
     turns_folder,
     worker_report,
 )
 from hipscope.server.session.saved_reports import save_report
+
+_TOLD_WITHIN = 40  # looks, 50 ms apart, for the editor to tell of an edit
 
 
 async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: bool = False) -> Answer:
@@ -71,7 +74,7 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: boo
         ls.in_background(hold_against(ls, key, report, show, (commit, dirty or bool(request.overlays))))
         set_aside_what_stays()
         if (why := report.failure()) is not None:
-            line = f"hipscope: {reason_first(why, None)}. What was recorded until then is shown."
+            line = f"hipscope: {failure_line(ls, key, why, None)}. What was recorded until then is shown."
             failed = "ProgramFailed" if report.program.exit_code else "Stopped"
             printed = "" if report.faults else report.program.output  # a fault is all that is to be said
             tell_failed(ls, key, line, JobError(why, 4, failure=failed, output=printed))
@@ -96,6 +99,15 @@ async def profile(ls: HipServer, uri: str, show: Show, *, asked: bool, part: boo
     if answer.get("findings") and ls.jobs.idle:
         ls.in_background(_prepare(ls, key, uri))
     return answer
+
+
+async def profile_edited(ls: HipServer, uri: str, show: Show, holds: Callable[[str], bool]) -> None:
+    """Profile a source, saved or not, once the editor has told of an edit: `holds` sees it in the text."""
+    for _ in range(_TOLD_WITHIN):
+        if holds(ls.text(path_of(uri) or "") or ""):
+            await profile(ls, uri, show, asked=True)
+            return
+        await asyncio.sleep(0.05)
 
 
 async def hold_against(

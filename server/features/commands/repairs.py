@@ -17,6 +17,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
+from hipscope.analysis.settings_places import mistake_place
 from hipscope.analysis.system.places import place_of
 from hipscope.server.features.commands.arguments import SET_ACTION, ask_for_arguments, set_arguments
 from hipscope.server.features.commands.bench import write_bench
@@ -27,13 +28,14 @@ from hipscope.server.jobs.messages import JobError
 from hipscope.server.session.build_choices import is_built_alone
 from hipscope.server.session.known_profiles import SOURCES, toml_settings
 from hipscope.server.session.language_server import HipServer, show_file
-from hipscope.server.session.project_job import Show
+from hipscope.server.session.project_job import LINES_SHOWN, Show
 
 CHOOSE_ACTION = "Choose How to Build"
 INSTALL_ACTION, COPY_ACTION = "Install in a Terminal", "Copy the Command"
 BENCH_ACTION, CHECK_ACTION = "Write a Bench", "Check for Defects"
 PLACE_ACTION, SETTINGS_ACTION = "Go to the Error", "Open hipscope.toml"
 NAME_ACTION = "Go to the Name of the File"
+OUTPUT_ACTION = "Show All It Printed"
 LONGER_ACTION, AGAIN_ACTION, EMPTY_ACTION = "Allow It More Time", "Profile Again", "Empty the Cache"
 
 Repair = Callable[[], Coroutine[Any, Any, object]]
@@ -52,8 +54,10 @@ _KERNEL = re.compile(r"__global__[^;{(]*?\b(\w+)\s*\(")
 
 async def offer_repairs(ls: HipServer, key: Path, message: str, failure: JobError, show: Show) -> None:
     """Tell of a failure, with a button for each thing that mends it, and do what is chosen."""
-    found = dict(_repairs(ls, key, failure, show)) if ls.can_ask else {}
-    if not found:
+    found = dict(_repairs(ls, key, failure, show))
+    if not ls.can_ask and CHECK_ACTION in found:
+        message += f". `hipscope check {key.name}` names the lines."
+    if not found or not ls.can_ask:
         ls.tell(message, lsp.MessageType.Error)
         return
     actions = [lsp.MessageActionItem(title=title) for title in found]
@@ -73,20 +77,22 @@ def _repairs(ls: HipServer, key: Path, failure: JobError, show: Show) -> Iterato
     ) is not None:
         yield PLACE_ACTION, lambda: show_file(ls, Path(place.file), max(0, place.line - 1))
     if ls.has_extension and (command := _INSTALLS.search(said)) is not None:
-        yield INSTALL_ACTION, lambda: _hand_over(ls, command[1], "run")
-        yield COPY_ACTION, lambda: _hand_over(ls, command[1], "copy")
+        yield INSTALL_ACTION, lambda: _hand_over(ls, command[1], "run", uri)
+        yield COPY_ACTION, lambda: _hand_over(ls, command[1], "copy", uri)
     if (settings := _IN_SETTINGS.search(said)) is not None:
         line = int(settings["line"] or 1) - 1
         yield SETTINGS_ACTION, lambda: show_file(ls, Path(settings["path"]), line)
     elif (limit := _LIMIT.search(said)) is not None:
         yield LONGER_ACTION, lambda: _allow_longer(ls, key, limit[1], show)
     elif "in hipscope.toml" in said and (home := place_of(key, "hipscope.toml").holder) is not None:
-        yield SETTINGS_ACTION, lambda: show_file(ls, home / "hipscope.toml")
+        yield SETTINGS_ACTION, lambda: _show_setting(ls, home / "hipscope.toml", failure.message)
     yield from _of_the_program(ls, key, failure, show)
+    if ls.has_extension and len(failure.output.strip().splitlines()) > LINES_SHOWN and place is None:
+        yield OUTPUT_ACTION, lambda: _hand_over(ls, "", "log", uri)
     if failure.failure == "NotAProgram" and (kernel := _KERNEL.search(ls.text(str(key)) or "")) is not None:
-        yield BENCH_ACTION, lambda: write_bench(ls, uri, kernel[1])
+        yield BENCH_ACTION, lambda: write_bench(ls, uri, kernel[1], show)
     if failure.failure == "CannotWrite":
-        yield EMPTY_ACTION, lambda: _empty_cache(ls)
+        yield EMPTY_ACTION, lambda: _empty_cache(ls, uri, show)
     if failure.failure in ("", "CannotWrite") and place is None:
         yield AGAIN_ACTION, lambda: profile(ls, uri, show, asked=True)
 
@@ -148,9 +154,17 @@ def _named_in(ls: HipServer, key: Path, hint: str) -> tuple[Path, int] | None:
     return None
 
 
-async def _hand_over(ls: HipServer, command: str, how: str) -> None:
-    """Have our extension run or copy a command: the server has neither a terminal nor a clipboard."""
-    ls.protocol.notify("hipscope/command", {"command": command.strip(), "how": how})
+async def _hand_over(ls: HipServer, command: str, how: str, uri: str) -> None:
+    """Have our extension run or copy a command, or show the log: the server has neither terminal nor clipboard.
+
+    Once a command has run well, the extension has the document `uri` profiled again.
+    """
+    ls.protocol.notify("hipscope/command", {"command": command.strip(), "how": how, "uri": uri})
+
+
+async def _show_setting(ls: HipServer, file: Path, said: str) -> None:
+    """Open settings at the key that a message begins with, `toolchain.clang: ...`."""
+    await show_file(ls, file, mistake_place(ls.text(str(file)) or "", said.partition(":")[0]).line)
 
 
 async def _allow_longer(ls: HipServer, key: Path, limit: str, show: Show) -> None:
@@ -164,13 +178,14 @@ async def _allow_longer(ls: HipServer, key: Path, limit: str, show: Show) -> Non
         await profile(ls, ls.uri(str(key)), show, asked=True)
 
 
-async def _empty_cache(ls: HipServer) -> None:
+async def _empty_cache(ls: HipServer, uri: str, show: Show) -> None:
     from hipscope.analysis.system.cache_use import clear_unused_cache
     from hipscope.analysis.system.directories import cache_directory
 
     removed = await asyncio.to_thread(clear_unused_cache, cache_directory())
     if removed is None:
         ls.tell("hipscope: the cache is in use; it is emptied before the next command that finds it unused.")
-        return
-    freed = sum(entry.size for entry in removed)
-    ls.tell(f"hipscope: the cache is empty, {freed / 1e6:.0f} MB are free again.")
+    else:
+        freed = sum(entry.size for entry in removed)
+        ls.tell(f"hipscope: the cache is empty, {freed / 1e6:.0f} MB are free again.")
+    await profile(ls, uri, show, asked=True)

@@ -7,31 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
 
+from hipscope.analysis.settings_places import key_places, mistake_place, table_of
 from hipscope.server.edit.line_map import split_lines
 from hipscope.server.session.language_server import HipServer, path_of
 
 NAME = "hipscope.toml"
-_TABLE = re.compile(r"^\s*\[\[?\s*([A-Za-z0-9_.-]*)")
-_KEY = re.compile(r"^(\s*)([A-Za-z0-9_.-]+)\s*=")
-_PLACE = re.compile(r"at line (\d+), column (\d+)")
 _BEGUN = re.compile(r"^\s*[A-Za-z0-9_.-]*$")
-
-
-@dataclass(frozen=True)
-class KeyPlace:
-    """A key as it stands in the text: its path, line and characters from 0."""
-
-    path: str
-    line: int
-    start: int
-    end: int
 
 
 def register(server: HipServer) -> None:
@@ -54,20 +40,12 @@ def diagnose(text: str) -> list[lsp.Diagnostic]:
     """Each mistake, on its key; on the last line where the text just ends."""
     from hipscope.analysis.config import read_settings_text
 
-    lines, keys = split_lines(text), list(_keys(text))
     found = []
     for mistake in read_settings_text(text)[1]:
-        # `formulas.0` and `bench.0.file` stand at the key that they are in.
-        key = next((k for k in keys if mistake.key == k.path or mistake.key.startswith(f"{k.path}.")), None)
-        if key is not None:
-            place = _range(key.line, key.start, key.end)
-        elif (at := _PLACE.search(mistake.message)) is not None:
-            place = _range(int(at[1]) - 1, int(at[2]) - 1, int(at[2]))
-        else:
-            place = _range(_header_line(lines, mistake.key.partition(".")[0]), 0, 0)
+        at = mistake_place(text, mistake.key, mistake.message)
         found.append(
             lsp.Diagnostic(
-                range=place,
+                range=_range(at.line, at.start, at.end),
                 message=mistake.message,
                 severity=lsp.DiagnosticSeverity.Error,
                 source="hipscope",
@@ -79,7 +57,7 @@ def diagnose(text: str) -> list[lsp.Diagnostic]:
 
 def hover(text: str, position: lsp.Position) -> lsp.Hover | None:
     """What the key on a line means, with its default."""
-    key = next((k for k in _keys(text) if k.line == position.line), None)
+    key = next((k for k in key_places(text) if k.line == position.line), None)
     row = _documented().get(key.path) if key is not None else None
     if key is None or row is None:
         return None
@@ -98,9 +76,9 @@ def complete(text: str, position: lsp.Position) -> list[lsp.CompletionItem]:
         return [lsp.CompletionItem(label=name, kind=lsp.CompletionItemKind.Module) for name in tables]
     if not _BEGUN.match(before):
         return []
-    above = [match[1] for line in lines[: position.line] if (match := _TABLE.match(line))]
+    above = [name for line in lines[: position.line] if (name := table_of(line)) is not None]
     table = above[-1] if above else ""
-    there = {key.path for key in _keys(text) if key.line != position.line}
+    there = {key.path for key in key_places(text) if key.line != position.line}
     return [
         lsp.CompletionItem(
             label=path.rpartition(".")[2],
@@ -122,25 +100,6 @@ def _documented() -> dict[str, tuple[Any, str]]:
 
 def _default(default: Any) -> str:
     return "not set" if default is None else f"default `{json.dumps(default)}`"
-
-
-def _keys(text: str) -> Iterator[KeyPlace]:
-    """The keys of a text, those of arrays and inline tables aside. A line within a string may be taken for one."""
-    table, count = "", dict[str, int]()
-    for number, line in enumerate(split_lines(text)):
-        if (header := _TABLE.match(line)) is not None:
-            table = header[1]
-            if line.lstrip().startswith("[["):
-                count[table] = count.get(table, -1) + 1
-                table = f"{table}.{count[table]}"
-        elif (key := _KEY.match(line)) is not None:
-            path = f"{table}.{key[2]}" if table else key[2]
-            yield KeyPlace(path, number, len(key[1]), len(key[1]) + len(key[2]))
-
-
-def _header_line(lines: list[str], table: str) -> int:
-    """The line that begins a table; the first line where none does."""
-    return next((n for n, line in enumerate(lines) if (m := _TABLE.match(line)) and m[1] == table), 0)
 
 
 def _range(line: int, start: int, end: int) -> lsp.Range:

@@ -8,6 +8,8 @@ import pytest
 
 from hipscope.analysis.errors import ProgramFailed
 from hipscope.analysis.profilers.missing_files import (
+    ASKS_FOR_ARGUMENTS,
+    Lacking,
     files_of_sources,
     missing_commands,
     missing_files,
@@ -43,9 +45,11 @@ def test_what_the_program_printed_is_nearer_than_what_its_sources_name(tmp_path:
     said = "terminate called\n  what():  Bad file: ../data/bm1/ligand.in\nread (there.bin), took 1.5 s.\n"
     (tmp_path / "there.bin").touch()
     named = "it names what is not there: ../data/bm1/ligand.in"
-    assert what_is_missing(["./main"], tmp_path, [text], said) == named
+    assert what_is_missing(["./main"], tmp_path, [text], said) == Lacking(
+        named, (tmp_path / "../data/bm1/ligand.in",)
+    )
     sources = "its sources name files that are not there: log.txt"
-    assert what_is_missing(["./main"], tmp_path, [text], "done.") == sources
+    assert what_is_missing(["./main"], tmp_path, [text], "done.") == Lacking(sources, (tmp_path / "log.txt",))
 
 
 def test_the_number_of_a_copy_belongs_to_the_name(tmp_path: Path) -> None:
@@ -83,7 +87,7 @@ def test_files_that_are_written_and_programs_that_speak_of_arguments(tmp_path: P
     said = 'use the event-based method with "-m event" argument.'
     clause = what_is_missing(["./main"], tmp_path, [text], said)
     assert clause is not None
-    assert clause.startswith("what it printed speaks of its arguments")
+    assert clause == Lacking(ASKS_FOR_ARGUMENTS)
 
 
 def test_a_command_that_the_programs_shell_did_not_find_is_named() -> None:
@@ -98,6 +102,7 @@ def test_a_program_that_lacks_its_input_is_told_what_it_names(tmp_path: Path) ->
         profile_project(resolve_project(file), options=ProfileOptions(backend="emulator"))
     assert failure.value.hint == "its sources name files that are not there: ../data/matrix.mtx"
     assert failure.value.lacks_files
+    assert failure.value.absent == (tmp_path / "../data/matrix.mtx",)
 
 
 def test_plain_words_of_a_command_that_are_no_files_are_named_with_what_fetches_them(tmp_path: Path) -> None:
@@ -110,12 +115,12 @@ def test_plain_words_of_a_command_that_are_no_files_are_named_with_what_fetches_
         [],
         "usage: ./app.exe clusters infile outfile",
     )
-    assert said == (
+    assert said is not None
+    assert said.clause == (
         "of its arguments no file is called data, result; data.tar.gz.dvc stands for it: `dvc pull` fetches it"
     )
-    assert what_is_missing(["./main"], tmp_path, [], "Usage: ./app.exe <path>") == (
-        "what it printed speaks of its arguments: they stand in `run` of hipscope.toml, or after `--`"
-    )
+    asks = what_is_missing(["./main"], tmp_path, [], "Usage: ./app.exe <path>")
+    assert asks == Lacking(ASKS_FOR_ARGUMENTS)
 
 
 def test_addresses_of_people_and_pages_are_no_files(tmp_path: Path) -> None:
