@@ -21,7 +21,22 @@ from hipscope.formulas.judge.bench import Bench
 from hipscope.formulas.launches.more_workgroups import Scale, more_workgroups
 from hipscope.formulas.propose.splice import Splice
 
-_SOURCES = (".hip", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".C", ".c++", ".c", ".h", ".hpp", ".hh", ".hxx", ".inl")
+_SOURCES = (
+    ".hip",
+    ".cu",
+    ".cuh",
+    ".cpp",
+    ".cc",
+    ".cxx",
+    ".C",
+    ".c++",
+    ".c",
+    ".h",
+    ".hpp",
+    ".hh",
+    ".hxx",
+    ".inl",
+)
 _UNREAD = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)  # comments and strings
 _MOST_FILES = 4000  # of a project's directory, as for what is prepared
 
