@@ -7,7 +7,6 @@ for. The order of all floating-point operations stays as it is; the sweep drops 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
@@ -25,14 +24,6 @@ _FACTORS = (4, 8, 2)
 _SHORT = 8  # trips of a constant loop that the compiler unrolls completely by itself
 
 
-@dataclass(frozen=True)
-class _Loop:
-    """A `for` loop and the `#pragma unroll` before it, if there is one."""
-
-    node: Node
-    pragma: str | None
-
-
 @rewrite("unroll", "Loops and branches", "latencyHiding", searched=True, rank=26)
 def deepen(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None) -> Answer:
     """`#pragma unroll` on innermost loops that load.
@@ -40,33 +31,26 @@ def deepen(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Fin
     Needs: no barrier, no atomic, not unrolled already.
     """
     reasons: list[str] = []
-    chosen: list[_Loop] = []
-    for loop in _for_loops(source, kernel):
-        reason = _why_not_deeper(loop, kernel, facts)
+    chosen: list[Node] = []
+    for loop in (node for node in walk(kernel.body_node) if node.type == "for_statement"):
+        reason = _why_not_deeper(loop, source, kernel, facts)
         if reason is None:
             chosen.append(loop)
         else:
-            reasons.append(f"the loop on line {loop.node.start_point.row + 1} {reason}")
+            reasons.append(f"the loop on line {loop.start_point.row + 1} {reason}")
     if finding is not None:
-        at_line = [c for c in chosen if c.node.start_point.row < finding.line <= c.node.end_point.row + 1]
+        at_line = [c for c in chosen if c.start_point.row < finding.line <= c.end_point.row + 1]
         chosen = at_line or chosen
     if not chosen:
         return "; ".join(reasons) if reasons else "the kernel has no `for` loop"
     return Family(tuple(_candidate(source, kernel, chosen, factor) for factor in _FACTORS))
 
 
-def _for_loops(source: bytes, kernel: KernelSyntax) -> list[_Loop]:
-    loops = [node for node in walk(kernel.body_node) if node.type == "for_statement"]
-    spans = [pragma_text(source, node) for node in loops]
-    texts = [source[slice(*span)].decode("utf-8", "replace") if span is not None else None for span in spans]
-    return [_Loop(node, text) for node, text in zip(loops, texts, strict=True)]
-
-
-def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
-    body = child_of(loop.node, "body")
+def _why_not_deeper(loop: Node, source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> str | None:
+    body, pragma = child_of(loop, "body"), pragma_text(source, loop)
     if any(n.type in LOOPS for n in walk(body)):
         return "has another loop inside"
-    if loop.pragma is not None and re.search(r"nounroll|unroll\s*\(?\s*1\b", loop.pragma) is None:
+    if pragma is not None and re.search(rb"nounroll|unroll\s*\(?\s*1\b", source[slice(*pragma)]) is None:
         return "is unrolled already"
     if any(called(n) in BARRIERS or (called(n) or "").startswith("atomic") for n in walk(body)):
         return "has a barrier or an atomic operation"
@@ -74,19 +58,17 @@ def _why_not_deeper(loop: _Loop, kernel: KernelSyntax, facts: LaunchFacts) -> st
     inside = [s for s in kernel.subscripts if body.start_byte <= s.span.start < body.end_byte]
     if not any(s.use == "read" and s.base in pointers for s in inside):
         return "loads nothing from a kernel argument"
-    counted = counted_loop(loop.node)
+    counted = counted_loop(loop)
     trips = None if isinstance(counted, str) else counted.trips()
     if trips is not None and trips <= _SHORT:
         return f"has {trips} steps, which the compiler unrolls itself"
     return None
 
 
-def _candidate(source: bytes, kernel: KernelSyntax, loops: list[_Loop], factor: int) -> Candidate:
+def _candidate(source: bytes, kernel: KernelSyntax, loops: list[Node], factor: int) -> Candidate:
     style = style_of(source, kernel)
-    splices = [
-        pragma_splice(source, loop.node, f"unroll {factor}", style.newline, style.step) for loop in loops
-    ]
-    lines = ", ".join(str(loop.node.start_point.row + 1) for loop in loops)
+    splices = [pragma_splice(source, loop, f"unroll {factor}", style.newline, style.step) for loop in loops]
+    lines = ", ".join(str(loop.start_point.row + 1) for loop in loops)
     return edited(
         source,
         splices,

@@ -68,14 +68,6 @@ __global__ void columns(const float* in, float* out, int width, int n) {
   for (int y = 0; y < width; ++y) sum += in[y * n + i];
   out[i] = sum;
 }
-__global__ void powers(const float* in, float* out, int width, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  float sum = in[i];
-#pragma unroll 16
-  for (int s = 0; s < width; ++s) sum = sum * 0.5f + in[s];
-  out[i] = sum;
-}
 __global__ void fast(const float* in, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = expf(-0.01f * in[i] * in[i]) + in[i] / 3.0f;
@@ -241,7 +233,6 @@ int main(int argc, char**) {
   scaled<<<21, 128>>>(in, factor, out, twice, n);
   multiplied<<<dim3(4, 4), dim3(16, 16)>>>(in, out, 37, 50);
   columns<<<5, 128>>>(in, out, 23, 600);
-  powers<<<21, 128>>>(in, out, 37, n);
   fast<<<41, 64>>>(in, out, n);
   kinds<<<21, 128>>>(in, out, n);
   looped<<<5, block>>>(in, out, n);
