@@ -1,9 +1,10 @@
-"""How long an editor waits for each read request while somebody types, in a file of many kernels. Prints a table.
+"""How long an editor waits for each read request while somebody types, in a file of many kernels; what a session costs.
 
-    python benchmarks/editor_latency.py [--kernels 900] [--edits 20] [--seconds 10]
+    python benchmarks/editor_latency.py [--kernels 900] [--edits 20] [--seconds 10] [--profiles 50]
 
 The worker of the tests stands in for the profile, so that nothing but the language server is measured. The target is
-that 95 of 100 answers take less than 50 ms on an idle machine.
+that 95 of 100 answers take less than 50 ms on an idle machine; that a server starts within 0.7 s, ends within 1 s,
+takes less than 0.2 % of a core while nobody does anything, and holds less than 80 MB after many profiles.
 """
 
 from __future__ import annotations
@@ -71,6 +72,24 @@ class Server:
             self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
             self._process.stdin.flush()
 
+    def seconds_to_end(self) -> float:
+        """Seconds that the server takes to end as an editor ends it."""
+        begun = time.perf_counter()
+        self.request("shutdown", None)
+        self.notify("exit", None)
+        self._process.wait(timeout=60)
+        return time.perf_counter() - begun
+
+    def cpu_seconds(self) -> float:
+        """Processor time that it has taken until now."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def megabytes(self) -> float:
+        """Memory that it holds."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
     def close(self) -> None:
         """End the server."""
         self._process.kill()
@@ -102,7 +121,8 @@ def main() -> None:
     )
     parser.add_argument("--kernels", type=int, default=900)
     parser.add_argument("--edits", type=float, default=20, help="a second")
-    parser.add_argument("--seconds", type=float, default=10, help="of typing, per place")
+    parser.add_argument("--seconds", type=float, default=10, help="of typing, per place; of doing nothing")
+    parser.add_argument("--profiles", type=int, default=50, help="before the memory is looked at")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -116,22 +136,58 @@ def main() -> None:
             for place, line in (("in a kernel", 2), ("in host code", text.count("\n") - 1)):
                 for row in typed(server, file, line, options.edits, options.seconds):
                     print(f"| {place} | {row}", flush=True)
+            ended = server.seconds_to_end()
         finally:
             server.close()
+        print(f"\nEnd with {options.kernels} kernels: {ended:.2f} s.\n")
+        print("\n".join(session(folder, options.profiles, options.seconds)))
 
 
-def begin(server: Server, file: Path, text: str) -> None:
-    """Open and profile the file."""
-    folder, uri = file.parent, file.as_uri()
+def session(folder: Path, profiles: int, seconds: float) -> list[str]:
+    """What a session with a file of two kernels costs; a row for each figure."""
+    file = folder / "few.hip"
+    text = "".join(KERNEL.format(n=n) for n in range(2)) + "int main() { return 0; }\n"
+    file.write_text(text)
+    server = Server(folder)
+    try:
+        started = begin(server, file, text)
+        for _ in range(profiles - 1):
+            profile(server, file)
+        held = server.megabytes()
+        time.sleep(1)  # what a profile leaves to do
+        before = server.cpu_seconds()
+        time.sleep(seconds)
+        share = (server.cpu_seconds() - before) / seconds
+        ended = server.seconds_to_end()
+    finally:
+        server.close()
+    return [
+        "| session | |\n|---|--:|",
+        f"| initialize | {started:.2f} s |",
+        f"| memory after {profiles} profiles | {held:.0f} MB |",
+        f"| a core, idle | {100 * share:.2f} % |",
+        f"| end | {ended:.2f} s |",
+    ]
+
+
+def begin(server: Server, file: Path, text: str) -> float:
+    """Open and profile the file; seconds from the start of the process to the answer of `initialize`."""
+    folder = file.parent
     options = {"hipscopeExtension": True, "profileOnSave": False}
-    server.request(
+    started, _ = server.request(
         "initialize",
         {"processId": os.getpid(), "rootUri": folder.as_uri(), "capabilities": {}, "initializationOptions": options},
     )  # fmt: skip
     server.notify("initialized", {})
-    document = {"uri": uri, "languageId": "hip", "version": 1, "text": text}
+    document = {"uri": file.as_uri(), "languageId": "hip", "version": 1, "text": text}
     server.notify("textDocument/didOpen", {"textDocument": document})
-    command = {"command": "hipscope.server.profile", "arguments": [{"uri": uri}]}
+    profile(server, file)
+    return started
+
+
+def profile(server: Server, file: Path) -> None:
+    """Profile the file and wait for the end."""
+    command = {"command": "hipscope.server.profile", "arguments": [{"uri": file.as_uri()}]}
     _, answer = server.request("workspace/executeCommand", command)
     assert answer["status"] == "done", answer
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hipscope.analysis.counters.counter_kinds import CYCLES, TIME, is_of_cycles, kind_of, weight_of
 from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, grouped
-from hipscope.analysis.ingest.formats.counter_kinds import CYCLES, TIME, is_of_cycles, kind_of, weight_of
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, joined_launches
 from hipscope.analysis.profile import Counted
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hipscope.analysis.counters.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.columns import absent, concatenated_texts
-from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import CounterColumns, LaunchColumns, joined_launches
 
 Place = tuple[str, str]

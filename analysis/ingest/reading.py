@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from hipscope.analysis.counters.counter_kinds import CYCLES
 from hipscope.analysis.ingest.counters import launches_of_passes
 from hipscope.analysis.ingest.formats.columns import MISSING, Integers, integers
-from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import LaunchColumns, Recorded, joined_launches
 from hipscope.analysis.ingest.formats.traces import Trace
 from hipscope.analysis.ingest.passes import Place, by_program

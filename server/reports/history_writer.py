@@ -8,6 +8,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hipscope.analysis.counters.counter_kinds import kind_of
 from hipscope.analysis.counters.metrics import metrics_of
 from hipscope.analysis.history.store import (
     METRIC,
@@ -19,7 +20,6 @@ from hipscope.analysis.history.store import (
     packed,
     project_of,
 )
-from hipscope.analysis.ingest.formats.counter_kinds import kind_of
 from hipscope.analysis.profile import Device
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.system.file_digests import file_digest

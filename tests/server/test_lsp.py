@@ -609,6 +609,13 @@ def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> No
     assert shown.stdout.strip() == "[]"
 
 
+def test_a_profile_in_the_history_costs_the_session_no_numerical_library() -> None:
+    """It is kept by the server's own process, which holds 20 MB less without numpy."""
+    code = "import sys, hipscope.server.reports.history_writer; print([m for m in ('numpy', 'msgpack') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
 def fresh(client: Editor) -> bool:
     """Whether the finding is shown as one of the present text."""
     return "bankConflict" in client.marks and "stale" not in client.marks["bankConflict"].message

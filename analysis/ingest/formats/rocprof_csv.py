@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from hipscope.analysis.counters.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.agents import agents_of_table
 from hipscope.analysis.ingest.formats.columns import MISSING, Floats, Integers, Texts, texts
-from hipscope.analysis.ingest.formats.counter_kinds import CYCLES
 from hipscope.analysis.ingest.formats.recording import (
     CounterColumns,
     LaunchColumns,
