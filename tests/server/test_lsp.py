@@ -611,7 +611,9 @@ def test_the_server_answers_initialize_before_anything_heavy_is_imported() -> No
 
 def test_a_profile_in_the_history_costs_the_session_no_numerical_library() -> None:
     """It is kept by the server's own process, which holds 20 MB less without numpy."""
-    code = "import sys, hipscope.server.reports.history_writer; print([m for m in ('numpy', 'msgpack') if m in sys.modules])"
+    heavy = ("numpy", "msgpack")
+    code = "import sys, hipscope.server.reports.history_writer as _; "
+    code += f"print([name for name in {heavy} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
 
