@@ -73,6 +73,15 @@ def read_launch(text: str) -> AskedLaunch:
     return AskedLaunch(parts=count) if found["sign"] == "/" else AskedLaunch(times=count)
 
 
+def launches_so(bench: Bench, asked: str) -> bool:
+    """Whether each recorded launch has the asked workgroup already."""
+    try:
+        wanted = read_launch(asked)
+    except ValueError:
+        return False
+    return wanted.workgroup is not None and all(has == wanted.workgroup for _, has in shapes_of(bench))
+
+
 def judge_with_launch(
     bench: Bench, candidate: Candidate, asked: str, rewriting: Rewriting, run: Run
 ) -> Judged:

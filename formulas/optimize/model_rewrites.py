@@ -28,7 +28,7 @@ from hipscope.formulas.judge.bench import Bench, find_source, recorded_launches
 from hipscope.formulas.judge.judge import Judgement, judge_candidate
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsed
-from hipscope.formulas.launches.asked_launch import judge_with_launch
+from hipscope.formulas.launches.asked_launch import judge_with_launch, launches_so
 from hipscope.formulas.launches.judge_launches import Judged
 from hipscope.formulas.propose.llm.answer_schema import Belief, load_dspy
 from hipscope.formulas.propose.llm.attempt_hints import direction
@@ -232,7 +232,7 @@ def judge_of(
             return Judged(Judgement(proposal.candidate, Outcome.REFUSED, f"Refused: {error}."))
 
     def judge(proposal: Proposal) -> tuple[Judgement, Ruling]:
-        if proposal.launch:
+        if proposal.launch and not launches_so(bench, proposal.launch):
             judged = with_launch(proposal)
             judgement = judged.judgement
             if judgement.accepted:

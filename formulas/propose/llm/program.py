@@ -13,6 +13,7 @@ Importing this imports no LLM library.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -122,12 +123,15 @@ def read_rewrite(prediction: Any) -> Rewrite:
 
 
 def plain_launch(said: str) -> str:
-    """What an answer says of the launch, without the marks and words that stand for nothing."""
-    line = said.strip().strip("`").strip()
-    return "" if line.lower().rstrip(".") in _NO_LAUNCH else line
+    """The launch that an answer names, without the prose around it; empty where it names none.
+
+    A small model writes "No changes needed for the launch." or repeats the field's mark: its kernel keeps the launch.
+    """
+    named = _LAUNCH.search(said)
+    return named.group() if named else ""
 
 
-_NO_LAUNCH = ("", "none", "empty", "unchanged", "same", "(empty)", '""')
+_LAUNCH = re.compile(r"workgroup\s+\d+(?:\s*x\s*\d+){0,2}|workgroups\s*[x*/]\s*\d+", re.IGNORECASE)
 _REPORT = "profile, findings and source text of the kernel"
 _FIELDS: Mapping[str, tuple[type, str]] = {
     "report": (str, _REPORT),
