@@ -34,6 +34,11 @@ _NO_OPENMP = re.compile(
     r"(?:cannot find|unable to find library|library not found for) -lomp\b|'omp\.h' file not found"
 )
 _NO_LIBRARY = re.compile(r"(?:cannot find|unable to find library) -l(?P<name>[^\s:]+)")
+_LINKER = re.compile(
+    r"^(?:\S*/)?(?:[\w.-]+-)?(?:ld|lld|gold)(?:\.\w+)?: (?:(?:fatal )?error: )?(?!warning|note)(?P<message>.*[^:\n])$",
+    re.MULTILINE,
+)
+_TWICE = re.compile(r"multiple definition of [`'](?P<symbol>[^`'\n]+)")
 _UNDEFINED = re.compile(r"(?:undefined reference to|undefined symbol:) [`']?(?P<symbol>[^`'\n]+)")
 
 
@@ -108,10 +113,16 @@ def _headline(
     if absent:
         message = f"{subject}: does not link: the library `{absent['name']}` is not found"
         return message, what_to_install(absent[0])
+    twice = _TWICE.search(output)
+    if twice:
+        return f"{subject}: does not link: `{twice['symbol']}` is defined more than once", None
     configured = _CMAKE.search(output)
     if configured:
         said = " ".join(configured["message"].split())
         return f"{subject}: {configured['place']}: {said[:300]}", None
+    linker = _LINKER.search(output)  # before the driver's last line, which has no reason
+    if linker:
+        return f"{subject}: does not link: {linker['message']}", None
     placeless = _WITHOUT_PLACE.search(output)
     if placeless:
         return f"{subject}: {placeless['message']}", None

@@ -25,6 +25,7 @@ from hipscope.analysis.toolchain.project import Project, resolve_project
 from tests.unsaved import unsaved
 
 KERNEL = "_Z5twicePKfPfi"
+DRIVER = "clang++: error: linker command failed with exit code 1 (use -v to see invocation)\n"
 
 
 def debug_files(code_object: Path, toolchain: Toolchain) -> str:
@@ -196,6 +197,25 @@ class TestMessages:
                 "cc -c a.c\nsh: 1: mpicc: not found\nmake[1]: *** [Makefile:3: a.o] Error 127\nmake: *** [a] Error 2\n",
                 "app: the build left with status 2: sh: 1: mpicc: not found",
             ),
+            (
+                f"/usr/bin/ld: cannot open output file build/a: No such file or directory\n{DRIVER}",
+                "app: does not link: cannot open output file build/a: No such file or directory",
+            ),
+            (
+                "/usr/bin/ld: warning: a.o: missing .note.GNU-stack section\n"
+                f"/usr/bin/ld: b.o: in function `f':\nb.cpp:(.text+0x0): multiple definition of `f'\n{DRIVER}",
+                "app: does not link: `f` is defined more than once",
+            ),
+            (
+                f"ld.lld: error: duplicate symbol: f()\n>>> defined at a.cpp\n{DRIVER}",
+                "app: does not link: duplicate symbol: f()",
+            ),
+            (
+                "/usr/bin/x86_64-linux-gnu-ld.bfd: lib.so: file not recognized: file format not recognized\n"
+                "collect2: error: ld returned 1 exit status\n",
+                "app: does not link: lib.so: file not recognized: file format not recognized",
+            ),
+            (DRIVER, f"app: {DRIVER.removeprefix('clang++: error: ').strip()}"),
             (
                 "make: *** No rule to make target 'b.h', needed by 'a.o'.  Stop.\n",
                 "app: the build left with status 2: make: *** No rule to make target 'b.h', needed by 'a.o'.  Stop.",
