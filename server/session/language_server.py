@@ -234,6 +234,17 @@ class HipServer(LanguageServer):
         if self.has_extension:
             self.protocol.notify("hipscope/status", {"state": state, "message": message})
 
+    async def answer(self, question: lsp.ShowMessageRequestParams) -> str | None:
+        """The title of the action that the user chooses, None without a choice. The job goes on when it has come.
+
+        Editors take a message away unanswered after some seconds: the status says meanwhile what is waited for.
+        """
+        self.status("waiting", question.message.removeprefix("hipscope: "))
+        # Shielded: the client may still answer after the command was cancelled.
+        asked = asyncio.ensure_future(self.window_show_message_request_async(question))
+        chosen = await asyncio.shield(asked)
+        return chosen.title if chosen is not None else None
+
     async def refresh(self) -> None:
         """Ask the client to fetch lenses and hints again, where it can be asked."""
         asks = []

@@ -743,7 +743,11 @@ async function project() {
         await question.waitFor();
         assert.equal(await settings(), "");
         await page.screenshot({ path: join(PICTURES, "question.png") });
-        await question.locator(".monaco-button", { hasText: /^Use it$/ }).click();
+        // The message hides after some seconds; the status item says that an answer is awaited and leads to it.
+        await page.keyboard.press("Escape");
+        await question.waitFor({ state: "hidden" });
+        await statusItem(page).filter({ hasText: "hipscope asks" }).click();
+        await page.locator(".notifications-center .monaco-button", { hasText: /^Use it$/ }).click();
         await until(async () => /make/.test(await settings()), "hipscope.toml");
         await goToLine(page, line);
         await broughtByJob(page, page.locator(SQUIGGLE).first());

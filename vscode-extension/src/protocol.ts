@@ -43,7 +43,7 @@ export interface HeatParams {
   readonly lines: readonly HotLine[];
 }
 
-export type JobState = "idle" | "profiling" | "checking" | "optimizing" | "error";
+export type JobState = "idle" | "profiling" | "checking" | "optimizing" | "waiting" | "error";
 
 export interface StatusParams {
   readonly state: JobState;

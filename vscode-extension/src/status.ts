@@ -59,7 +59,7 @@ export class StatusItem implements vscode.Disposable {
     this.#item.backgroundColor =
       state === "error"
         ? new vscode.ThemeColor("statusBarItem.errorBackground")
-        : state === "missing"
+        : state === "missing" || state === "waiting"
           ? new vscode.ThemeColor("statusBarItem.warningBackground")
           : undefined;
     this.#item.tooltip = this.#tooltip();
@@ -131,6 +131,12 @@ const faces: Readonly<Record<Condition["state"], { text: string; says: string; c
   checking: { text: "$(sync~spin) Checking", says: "checking", click: "hipscope.showLog" },
   profiling: { text: "$(sync~spin) Profiling", says: "profiling", click: "hipscope.showLog" },
   optimizing: { text: "$(sync~spin) Optimizing", says: "optimizing", click: "hipscope.showLog" },
+  // The question's message hides by itself after some seconds; the list of notifications still has it.
+  waiting: {
+    text: "$(question) hipscope asks",
+    says: "waits for an answer; click to see the question",
+    click: "notifications.showList",
+  },
   error: {
     text: "$(error) hipscope",
     says: "the last job failed; click to profile again",

@@ -7,7 +7,6 @@ changed; *Only this file* compiles the source alone from then on. Asked once for
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from dataclasses import replace
 from pathlib import Path
@@ -88,9 +87,7 @@ async def choose_build(ls: HipServer, key: Path, uri: str) -> bool:
         message=f"hipscope: {said}",
         actions=[lsp.MessageActionItem(title=title) for title in CHOICES if build or title != "Use it"],
     )
-    # Shielded: the client may still answer after the command was cancelled.
-    chosen = await asyncio.shield(asyncio.ensure_future(ls.window_show_message_request_async(question)))
-    choice = CHOICES.get(chosen.title) if chosen is not None else None
+    choice = CHOICES.get(await ls.answer(question) or "")
     if choice is None:
         return True
     keep_choice(folder, choice)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from lsprotocol import types as lsp
@@ -82,9 +81,7 @@ async def _agreed(ls: HipServer, failure: JobFailed) -> bool:
         message=f"hipscope: {failure}. Send it, now and from now on?",
         actions=[lsp.MessageActionItem(title=_SEND), lsp.MessageActionItem(title="Do not send")],
     )
-    # Shielded: the client may still answer after this job was cancelled.
-    chosen = await asyncio.shield(asyncio.ensure_future(ls.window_show_message_request_async(question)))
-    return chosen is not None and chosen.title == _SEND
+    return await ls.answer(question) == _SEND
 
 
 def _without_edit(ls: HipServer, found: Optimization, *, another: bool) -> Answer:

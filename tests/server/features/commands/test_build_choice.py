@@ -47,6 +47,15 @@ async def test_who_does_not_answer_gets_the_build_that_works(client: Editor) -> 
     assert (len(client.questions), client.edits) == (1, [])
 
 
+async def test_the_status_says_that_an_answer_is_awaited_and_what_follows_it(client: Editor) -> None:
+    in_a_project(client, ADOPTED)
+    await client.run(PROFILE)
+    statuses = [p for m, p in client.custom if m == "hipscope/status"]
+    waiting = next(n for n, p in enumerate(statuses) if p["state"] == "waiting")
+    assert statuses[waiting]["message"] == QUESTION.removeprefix("hipscope: ")
+    assert {"profiling", "idle"} <= {p["state"] for p in statuses[waiting + 1 :]}
+
+
 async def test_only_this_file_builds_it_alone_and_has_a_way_back(client: Editor) -> None:
     client.answer = "Only this file"
     in_a_project(client, ADOPTED)
