@@ -1,7 +1,7 @@
 """What the source says of a kernel's parameters: template arguments, structures passed by value, pointers in them.
 
-Takes captured dispatches, the kernel's syntax and the structures of the program, gives layouts by parameter and
-the `Signature` that a proof is made with.
+Takes captured dispatches, the kernel's syntax and what the compiler says of its instances, gives layouts by parameter
+and the `Signature` that a proof is made with.
 """
 
 from __future__ import annotations
@@ -12,95 +12,75 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hipscope.accordo.dispatch.captured import CapturedDispatch
 from hipscope.accordo.dispatch.element_types import FloatStructure, MemberPointer, argument_types, pointees
 from hipscope.accordo.dispatch.signature import Signature
+from hipscope.analysis.semantics.layouts import Member, members_of
+from hipscope.analysis.semantics.records import FunctionInstance, Type
 from hipscope.analysis.source.kernel_definitions import split_arguments
 from hipscope.analysis.source.number_types import BYTES, Element, element_of
-from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.emulator.symbolize import demangle
 
+Instances = Callable[[str], FunctionInstance | None]
+"""What the compiler says of a kernel by its symbol; None where it cannot be asked."""
+
 
 def signature_of(
-    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
+    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, instances: Instances
 ) -> Signature:
-    """The kernel's parameters as the source has them. `definitions` is called if a structure is among them."""
-    members = pointers_inside(dispatches, kernel, definitions)
-    return Signature(
-        names=tuple(p.name for p in kernel.parameters),
-        types=tuple(p.type for p in kernel.parameters),
-        members=members,
-        structures=_float_structures(members, kernel, definitions),
-    )
-
-
-def pointers_inside(
-    dispatches: Sequence[CapturedDispatch], kernel: KernelSyntax, definitions: Callable[[], Definitions]
-) -> dict[str, dict[int, tuple[MemberPointer, ...]]]:
-    """For each symbol of the kernel the pointers in the structures that it is given by value, by parameter."""
-    found: dict[str, dict[int, tuple[MemberPointer, ...]]] = {}
-    for dispatch in dispatches:
-        if dispatch.kernel not in found:
-            values = template_values(kernel, demangle(dispatch.kernel))
-            found[dispatch.kernel] = {
-                i: tuple(
-                    MemberPointer(m.offset, m.path, m.type.removesuffix("*"))
-                    for m in listed
-                    if m.type.endswith("*")
-                )
-                for i, listed in members_of(dispatch, kernel, values, definitions).items()
-            }
-    return found
-
-
-def _float_structures(
-    inside: Mapping[str, Mapping[int, tuple[MemberPointer, ...]]],
-    kernel: KernelSyntax,
-    definitions: Callable[[], Definitions],
-) -> dict[str, FloatStructure]:
-    """Of the types that the kernel's pointers lead to, the structures that hold floats of one type.
-
-    Only those without gaps and arrays: then an array of structures is one of floats.
-    """
+    """The kernel's parameters as the source has them. `instances` is called if a structure may be among them."""
     types = [p.type for p in kernel.parameters]
-    found: dict[str, FloatStructure] = {}
-    for symbol, members in inside.items():
-        named = [
-            *pointees(demangle(symbol), types).values(),
-            *(m.pointee for of in members.values() for m in of),
-        ]
-        for name in named:
-            layout = layout_of(definitions(), name) if element_of(name) is BYTES else None
-            if layout is None or sum(m.size for m in layout.members) != layout.size:
-                continue
-            elements = {element_of(m.type) for m in layout.members}
-            if len(elements) == 1 and (element := elements.pop()).kind == "float":
-                found[name] = FloatStructure(layout.members[0].type, layout.size // element.size)
-    return found
+    members: dict[str, dict[int, tuple[MemberPointer, ...]]] = {}
+    structures: dict[str, FloatStructure] = {}
+    for dispatch in {d.kernel: d for d in dispatches}.values():
+        inside = passed_members(dispatch, kernel, instances)
+        pointers = {i: [m for m in listed if m.target is not None] for i, listed in inside.items()}
+        members[dispatch.kernel] = {
+            i: tuple(MemberPointer(m.offset, m.path, m.type.removesuffix("*")) for m in listed)
+            for i, listed in pointers.items()
+        }
+        targets = {m.type.removesuffix("*"): m.target for listed in pointers.values() for m in listed}
+        for i, name in pointees(demangle(dispatch.kernel), types).items():
+            kind = type_of(i, dispatch.kernel, instances) if element_of(name) is BYTES else None
+            targets[name] = kind.element if kind is not None else None
+        for name, target in targets.items():
+            if target is not None and (floats := _float_structure(name, target)) is not None:
+                structures[name] = floats
+    return Signature(tuple(p.name for p in kernel.parameters), tuple(types), members, structures)
 
 
-def members_of(
-    dispatch: CapturedDispatch,
-    kernel: KernelSyntax,
-    values: Mapping[str, str],
-    definitions: Callable[[], Definitions],
+def _float_structure(name: str, kind: Type) -> FloatStructure | None:
+    """A structure that holds floats of one type, without gaps and arrays: then an array of it is one of floats."""
+    members = members_of(kind) if element_of(name) is BYTES else None
+    if not members or sum(m.size for m in members) != kind.bytes:
+        return None
+    elements = {element_of(m.type) for m in members}
+    element = elements.pop()
+    if elements or element.kind != "float":
+        return None
+    return FloatStructure(members[0].type, sum(m.size for m in members) // element.size)
+
+
+def passed_members(
+    dispatch: CapturedDispatch, kernel: KernelSyntax, instances: Instances
 ) -> dict[int, tuple[Member, ...]]:
-    """Parameter -> what lies in the structure that it is, where its definition gives the size that was passed.
-
-    `values` are the template arguments of the instance.
-    """
+    """Parameter -> what lies in the structure that it is, where the compiler gives the size that was passed."""
     found = {}
     for i, (parameter, argument) in enumerate(
         zip(kernel.parameters, dispatch.explicit_arguments, strict=False)
     ):
-        if (
-            argument.value_kind != "by_value"
-            or parameter.pointer
-            or element_of(parameter.type).kind != "bytes"
-        ):
+        plain = parameter.pointer or element_of(parameter.type) is not BYTES
+        if argument.value_kind != "by_value" or plain:
             continue
-        layout = layout_of(definitions(), spelled(parameter.type, values))
-        if layout is not None and layout.size == argument.size and layout.members[:1] != ():
-            found[i] = tuple(m for m in layout.members if m.path)
-    return found
+        kind = type_of(i, dispatch.kernel, instances)
+        if kind is not None and kind.bytes == argument.size and element_of(kind.plain) is BYTES:
+            found[i] = tuple(m for m in members_of(kind) or () if m.path)
+    return {i: members for i, members in found.items() if members}
+
+
+def type_of(parameter: int, kernel: str, instances: Instances) -> Type | None:
+    """What the compiler says of a parameter of the kernel with this symbol."""
+    instance = instances(kernel)
+    known = instance is not None and parameter < len(instance.parameters)
+    return instance.parameters[parameter].type if instance is not None and known else None
 
 
 def template_values(kernel: KernelSyntax, demangled: str) -> dict[str, str]:
@@ -126,11 +106,6 @@ def _between_angles(text: str) -> str:
         if depth == 0:
             return text[1:position]
     return text[1:]
-
-
-def spelled(type_name: str, values: Mapping[str, str]) -> str:
-    """A type with the template parameters in it replaced by their arguments."""
-    return "".join(values.get(word, word) for word in re.split(r"(\w+)", type_name))
 
 
 def written_through_pointers(

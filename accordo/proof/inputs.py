@@ -24,12 +24,13 @@ from hipscope.analysis.run import Run
 from hipscope.analysis.source.includes import included_files, texts_with_types
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.struct_layout import Definitions, definitions_in
+from hipscope.analysis.source.structures import Definitions, definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.build import compile_device, source_command
 from hipscope.analysis.toolchain.code_object import CodeObject, read_code_object
 from hipscope.analysis.toolchain.compile_commands import assumes_finite
 from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.libclang import instances_of
 from hipscope.analysis.toolchain.project import Project
 from hipscope.emulator.symbolize import demangle
 
@@ -90,7 +91,9 @@ def proof_inputs(
     known = argument_names(recording)
     signature = Signature(known)
     if text is not None:
-        signature = signature_of(recording.dispatches, text.syntax, text.definitions)
+        symbols = tuple(dict.fromkeys(d.kernel for d in recording.dispatches))
+        of_compiler = (recording.project, recording.toolchain, text.file, recording.run, symbols)
+        signature = signature_of(recording.dispatches, text.syntax, instances_of(*of_compiler))
     if unknown := sorted(set(tolerances or {}) - set(signature.names)):
         names = ", ".join(signature.names)
         raise UsageError(f"the kernel has no argument {unknown[0]!r}", f"it has: {names}")

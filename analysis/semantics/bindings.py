@@ -69,6 +69,7 @@ class CIndexOptions(Structure):
 
 
 Visitor = ctypes.CFUNCTYPE(c_int, CCursor, CCursor, c_void_p)
+FieldVisitor = ctypes.CFUNCTYPE(c_int, CCursor, c_void_p)
 InclusionVisitor = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CLocation), c_uint, c_void_p)
 
 _PLACE = [CLocation, POINTER(c_void_p), POINTER(c_uint), POINTER(c_uint), POINTER(c_uint)]
@@ -120,6 +121,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "clang_Cursor_getVarDeclInitializer": (CCursor, [CCursor]),
     "clang_CXXMethod_isConst": (c_uint, [CCursor]),
     "clang_CXXMethod_isVirtual": (c_uint, [CCursor]),
+    "clang_isVirtualBase": (c_uint, [CCursor]),
     "clang_Cursor_getOffsetOfField": (c_longlong, [CCursor]),
     "clang_Cursor_isBitField": (c_uint, [CCursor]),
     "clang_Cursor_getNumTemplateArguments": (c_int, [CCursor]),
@@ -143,6 +145,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "clang_isConstQualifiedType": (c_uint, [CType]),
     "clang_getTypeDeclaration": (CCursor, [CType]),
     "clang_Type_getSizeOf": (c_longlong, [CType]),
+    "clang_Type_visitFields": (c_uint, [CType, FieldVisitor, c_void_p]),
     # values
     "clang_Cursor_Evaluate": (c_void_p, [CCursor]),
     "clang_EvalResult_getKind": (c_int, [c_void_p]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
 
-from hipscope.analysis.semantics.bindings import Bindings, CCursor, CLocation, CType, Visitor
+from hipscope.analysis.semantics.bindings import Bindings, CCursor, CLocation, CType, FieldVisitor, Visitor
 
 
 class Kind(IntEnum):
@@ -37,6 +37,7 @@ class Kind(IntEnum):
     CLASS_TEMPLATE = 31
     CLASS_PARTIAL = 32
     TYPE_REF = 43
+    BASE = 44
     TEMPLATE_REF = 45
     NAMESPACE_REF = 46
     MEMBER_REF = 47
@@ -186,6 +187,18 @@ class ClangType:
         return int(self._bindings.getArraySize(self.raw))
 
     @property
+    def fields(self) -> list[Cursor]:
+        """The members of a structure, those without a name as well, in their order."""
+        found: list[CCursor] = []
+
+        def visit(field: CCursor, _data: object) -> int:
+            found.append(field)
+            return 1  # CXVisit_Continue
+
+        self._bindings.Type_visitFields(self.raw, FieldVisitor(visit), None)
+        return [Cursor(self.owner, raw) for raw in found]
+
+    @property
     def size(self) -> int:
         """sizeof, negative where there is none (an error of CXTypeLayoutError).
 
@@ -294,8 +307,11 @@ class Cursor:
 
     @property
     def is_virtual(self) -> bool:
-        """Whether a member may be called through a pointer to a base class."""
-        return self.kind == Kind.METHOD and bool(self._bindings.CXXMethod_isVirtual(self.raw))
+        """Whether a member may be called through a pointer to a base class, or a base is shared with other classes."""
+        if self.kind == Kind.BASE:
+            return bool(self._bindings.isVirtualBase(self.raw))
+        called = self.kind in (Kind.METHOD, Kind.DESTRUCTOR)
+        return called and bool(self._bindings.CXXMethod_isVirtual(self.raw))
 
     @property
     def template(self) -> Cursor:

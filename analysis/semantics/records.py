@@ -95,7 +95,8 @@ class Type:
 
     `plain` is the canonical name without const and volatile. `bytes` is its size, None when it depends on a template's
     arguments or is incomplete. `element` is what a pointer, reference, array or vector is made of; `dims` the sizes of
-    an array, outermost first (0: not said). `fields` are those of a structure.
+    an array, outermost first (0: not said). `fields` are those of a structure, `bases` its base classes. `whole`: these
+    are all that it holds, one behind the other: it is no union, has none without a name in it, and nothing virtual.
     """
 
     spelling: str
@@ -105,6 +106,8 @@ class Type:
     element: Type | None = None
     dims: tuple[int, ...] = ()
     fields: tuple[Field, ...] = ()
+    bases: tuple[Type, ...] = ()
+    whole: bool = True
     dependent: bool = False
 
 

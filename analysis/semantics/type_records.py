@@ -5,6 +5,8 @@ Takes a type, gives its canonical name, size, elements, dimensions and members, 
 
 from __future__ import annotations
 
+from typing import Any
+
 from hipscope.analysis.semantics.cursors import (
     ARRAYS,
     POINTER,
@@ -49,8 +51,8 @@ class Types:
             bytes=size if size >= 0 else None,
             element=self._element(clang_type, canonical),
             dims=_dimensions(canonical),
-            fields=self._fields(canonical),
             dependent=_leaf(canonical).dependent,
+            **self._members(canonical),
         )
 
     def _element(self, clang_type: ClangType, canonical: ClangType) -> Type | None:
@@ -65,21 +67,33 @@ class Types:
             return self.of(written if written.kind else canonical.pointee)
         return self.of(canonical.vector_element) if canonical.kind in VECTORS else None
 
-    def _fields(self, canonical: ClangType) -> tuple[Field, ...]:
-        """The members of a structure; none of one that stands inside itself, or is the library's."""
+    def _members(self, canonical: ClangType) -> dict[str, Any]:
+        """What a structure holds; nothing of one that stands inside itself."""
         name = canonical.unqualified.spelling
         if canonical.kind != RECORD or name in self._open or canonical.size < 0:
-            return ()
+            return {}
         self._open.add(name)
         try:
-            members = [c for c in canonical.declaration.definition.children if c.kind == Kind.FIELD]
-            return tuple(field for member in members if (field := self._field(member)) is not None)
+            defined = canonical.declaration.definition
+            children = defined.children or defined.template.children  # an instance of a template has none
+            members = [(c, self._field(c)) for c in canonical.fields]
+            bases = [self.of(c.type) for c in children if c.kind == Kind.BASE]
         finally:
             self._open.discard(name)
+        odd = any(c.is_virtual for c in children) or not all(_is_named(c) for c, _ in members)
+        return {
+            "fields": tuple(field for c, field in members if field is not None and _is_named(c)),
+            "bases": tuple(base for base in bases if base is not None),
+            "whole": defined.kind != Kind.UNION and not odd,
+        }
 
     def _field(self, member: Cursor) -> Field | None:
         made = self.of(member.type)
         return None if made is None else Field(member.spelling, made, member.field_offset)
+
+
+def _is_named(field: Cursor) -> bool:
+    return field.spelling.isidentifier()
 
 
 def _dimensions(canonical: ClangType) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from hipscope.analysis.source.nodes import (
     walk,
 )
 from hipscope.analysis.source.parse import parse_expression
-from hipscope.analysis.source.struct_layout import Definitions, lineage, member_type, structure_of
+from hipscope.analysis.source.structures import Definitions, lineage, member_type, structure_of
 from hipscope.analysis.source.syntax import KernelSyntax
 
 _DEEPEST = 8

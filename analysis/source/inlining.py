@@ -32,7 +32,7 @@ from hipscope.analysis.source.nodes import (
 )
 from hipscope.analysis.source.number_types import NUMBER_TYPES
 from hipscope.analysis.source.parse import parse_expression, span_of
-from hipscope.analysis.source.struct_layout import Definitions, layout_of
+from hipscope.analysis.source.structures import Definitions, holds_numbers
 from hipscope.analysis.source.syntax import KernelSyntax, Opaque, Subscript, Through
 from hipscope.analysis.source.thread_dependence import thread_variables
 
@@ -177,8 +177,7 @@ def _is_value(scope: Scope, kind: str) -> bool:
         return True
     if "&" in kind and not kind.startswith("const "):
         return False
-    layout = layout_of(scope.definitions, kind.removesuffix("&"))
-    return layout is not None and not any(m.type.endswith("*") for m in layout.members)
+    return holds_numbers(scope.definitions, kind.removesuffix("&"))
 
 
 def _arrays_in(scope: Scope, body: Node) -> frozenset[str]:

@@ -9,14 +9,19 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from hipscope.analysis.errors import MissingTool
+from hipscope.analysis.errors import BuildFailed, MissingTool, UsageError
+from hipscope.analysis.run import Run
 from hipscope.analysis.semantics.bindings import load
-from hipscope.analysis.semantics.meaning import Units
-from hipscope.analysis.semantics.records import Library
+from hipscope.analysis.semantics.meaning import Meaning, Units
+from hipscope.analysis.semantics.records import FunctionInstance, Library
+from hipscope.analysis.semantics.units import NotReadable
 from hipscope.analysis.system.process import run_process
+from hipscope.analysis.toolchain.build import source_command
+from hipscope.analysis.toolchain.discovery import Toolchain
+from hipscope.analysis.toolchain.project import Project
 
 FIX = "pip install 'hipscope[libclang]'"
 _SECONDS = 20.0
@@ -25,6 +30,29 @@ _SECONDS = 20.0
 def units_for(clang: Path) -> Units:
     """The translation units of this process for a compiler; made once. Raises MissingTool as `find_library` does."""
     return _units(find_library(clang))
+
+
+def meaning_of(
+    project: Project, toolchain: Toolchain, file: Path, run: Run, symbols: Collection[str]
+) -> Meaning | None:
+    """What the compiler says of a file, with these kernels in it; None where it cannot be asked."""
+    try:
+        command = source_command(project, toolchain, file, run)
+        return units_for(toolchain.clang).meaning(run.texts, command, symbols)
+    except (BuildFailed, MissingTool, NotReadable, UsageError):
+        return None
+
+
+def instances_of(
+    project: Project, toolchain: Toolchain, file: Path, run: Run, symbols: Collection[str]
+) -> Callable[[str], FunctionInstance | None]:
+    """The same kernel by kernel; the file is read when the first one is asked for."""
+
+    @functools.cache
+    def read() -> Meaning | None:
+        return meaning_of(project, toolchain, file, run, symbols)
+
+    return lambda symbol: meaning.function(symbol) if (meaning := read()) is not None else None
 
 
 @functools.lru_cache(maxsize=1)

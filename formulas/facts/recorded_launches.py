@@ -6,14 +6,14 @@ Takes captured dispatches and the kernel's syntax, gives the LaunchFacts that re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hipscope.accordo.dispatch.captured import CapturedBuffer, CapturedDispatch
-from hipscope.accordo.dispatch.parameters import members_of, spelled, template_values
+from hipscope.accordo.dispatch.parameters import Instances, passed_members, template_values, type_of
 from hipscope.analysis.errors import UsageError
 from hipscope.analysis.profile import Device
+from hipscope.analysis.semantics.layouts import Member
 from hipscope.analysis.source.number_types import element_bytes, element_of
-from hipscope.analysis.source.struct_layout import Definitions, Member, layout_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.code_object import CodeObject
 from hipscope.emulator.devices import device_table
@@ -28,11 +28,12 @@ def launch_facts(
     kernel: KernelSyntax,
     compiled: CodeObject,
     device: Device,
-    definitions: Callable[[], Definitions],
+    instances: Instances,
 ) -> dict[str, LaunchFacts]:
     """The facts for each symbol of the kernel: several when it is a template with several instances.
 
-    `definitions` gives the structures of the program; it is called if the kernel is given one, or a pointer to some.
+    `instances` says what the compiler knows of them; it is called for
+    structures and pointers to them.
     """
     layout, lds_limit, xcds = device.layout, device.lds_bytes, device.xcds
     if layout is None or lds_limit is None or xcds is None:
@@ -42,10 +43,10 @@ def launch_facts(
         metadata = compiled.kernels.get(symbol)
         values = template_values(kernel, demangle(symbol))
         types = {name: element_of(value).size for name, value in values.items() if _is_number_type(value)}
-        types |= _structures(kernel, values, types, definitions)
+        types |= _structures(symbol, kernel, types, instances)
         constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
         of_symbol = [d for d in dispatches if d.kernel == symbol]
-        members = members_of(of_symbol[0], kernel, values, definitions)
+        members = passed_members(of_symbol[0], kernel, instances)
         facts[symbol] = LaunchFacts(
             launches=tuple(_launch(d, kernel, constants, members) for d in of_symbol),
             type_bytes=types,
@@ -155,19 +156,17 @@ def _is_number_type(name: str) -> bool:
 
 
 def _structures(
-    kernel: KernelSyntax,
-    values: Mapping[str, str],
-    known: Mapping[str, int],
-    definitions: Callable[[], Definitions],
+    symbol: str, kernel: KernelSyntax, known: Mapping[str, int], instances: Instances
 ) -> dict[str, int]:
     """Sizes of the structures that pointer parameters point to, by the name that the parameter has for them."""
     sizes = {}
-    for name in {p.element_type for p in kernel.parameters if p.pointer}:
-        if name in known or element_bytes(name) is not None:
+    for i, parameter in enumerate(kernel.parameters):
+        name = parameter.element_type
+        if not parameter.pointer or name in known or element_bytes(name) is not None:
             continue
-        layout = layout_of(definitions(), spelled(name, values))
-        if layout is not None:
-            sizes[name] = layout.size
+        kind = type_of(i, symbol, instances)
+        if kind is not None and kind.element is not None and kind.element.bytes is not None:
+            sizes[name] = kind.element.bytes
     return sizes
 
 

@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, how_to_replay, read_capture_set
 from hipscope.accordo.dispatch.heaviest_launches import with_heaviest
-from hipscope.accordo.dispatch.parameters import template_values
+from hipscope.accordo.dispatch.parameters import Instances, template_values
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.oracle.launch import WidenedKernel
 from hipscope.accordo.proof.inputs import KernelText, Recording, proof_inputs
@@ -29,13 +29,12 @@ from hipscope.accordo.reference.saved import read_reference
 from hipscope.accordo.reference.settings import ReferenceSettings
 from hipscope.accordo.replay.emulator_tool import replay_tool
 from hipscope.accordo.replay.replay import ReplayTool
-from hipscope.analysis.errors import HipscopeError, MissingTool, UsageError
+from hipscope.analysis.errors import HipscopeError
 from hipscope.analysis.metrics.line_costs import is_foreign
 from hipscope.analysis.profile import Kernel
 from hipscope.analysis.run import Run
 from hipscope.analysis.runs.profile_project import ProfileSession
 from hipscope.analysis.semantics.meaning import Meaning
-from hipscope.analysis.semantics.units import NotReadable
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.includes import texts_with_types
 from hipscope.analysis.source.inlining import see_through
@@ -45,9 +44,9 @@ from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.analysis.system.directories import work_directory
 from hipscope.analysis.system.process import Stop
-from hipscope.analysis.toolchain.build import compile_device, other_sources, source_command
+from hipscope.analysis.toolchain.build import compile_device, other_sources
 from hipscope.analysis.toolchain.code_object import CodeObject
-from hipscope.analysis.toolchain.libclang import units_for
+from hipscope.analysis.toolchain.libclang import meaning_of
 from hipscope.analysis.toolchain.project import Project, find_sources
 from hipscope.emulator.symbolize import demangle
 from hipscope.formulas.facts.called_functions import CalledFunction, called_functions, hottest
@@ -234,8 +233,11 @@ def open_bench(
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run, first=True)
     check_code(kernel, found.file, compiled)
-    by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    meaning = _meaning(project, session, found.file, run, by_symbol)
+    symbols = tuple(dict.fromkeys(d.kernel for d in dispatches))
+    meaning = meaning_of(project, session.toolchain, found.file, run, symbols)
+    by_symbol = launch_facts(
+        dispatches, found.syntax, compiled, session.profile.device, _instances_in(meaning)
+    )
     written = _written(project, session, kernel, run, by_symbol)
     facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol, compiled), written)
     shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
@@ -416,8 +418,11 @@ def recorded_launches(
     same = instances(session.profile, kernel)
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run)
-    by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, found.definitions)
-    meaning = _meaning(project, session, found.file, run, by_symbol)
+    symbols = tuple(dict.fromkeys(d.kernel for d in dispatches))
+    meaning = meaning_of(project, session.toolchain, found.file, run, symbols)
+    by_symbol = launch_facts(
+        dispatches, found.syntax, compiled, session.profile.device, _instances_in(meaning)
+    )
     written = _written(project, session, kernel, run, by_symbol)
     return _facts(same, by_symbol, _types(meaning, found, run, by_symbol, compiled), written)
 
@@ -491,21 +496,13 @@ def _meanings(
     project: Project, session: ProfileSession, sources: Iterable[Path], run: Run, symbols: Collection[str]
 ) -> list[Meaning] | None:
     """What the compiler says of all of these; None where it cannot be asked about one."""
-    read = [_meaning(project, session, source, run, symbols) for source in sources]
+    read = [meaning_of(project, session.toolchain, source, run, symbols) for source in sources]
     known = [meaning for meaning in read if meaning is not None]
     return known if len(known) == len(read) else None
 
 
-def _meaning(
-    project: Project, session: ProfileSession, file: Path, run: Run, symbols: Collection[str]
-) -> Meaning | None:
-    """What the compiler says of a file; None where it cannot be asked."""
-    try:
-        units = units_for(session.toolchain.clang)
-        command = source_command(project, session.toolchain, file, run)
-        return units.meaning(run.texts, command, symbols)
-    except (MissingTool, NotReadable, UsageError):
-        return None
+def _instances_in(meaning: Meaning | None) -> Instances:
+    return meaning.function if meaning is not None else lambda _symbol: None
 
 
 def _types(

@@ -16,7 +16,7 @@ from hipscope.analysis.kernel.effects import (
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
 
 FILE = """

@@ -8,7 +8,7 @@ from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax, Subscript
 from hipscope.formulas.facts.lane_model import NotStatic, evaluate, wave_values
 from hipscope.formulas.facts.launch_facts import LaunchFact

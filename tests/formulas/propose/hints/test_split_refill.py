@@ -11,7 +11,7 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, profile_proje
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.parse import device_functions, parse
-from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes

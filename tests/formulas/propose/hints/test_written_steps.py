@@ -10,7 +10,7 @@ from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.structures import definitions_in
 from hipscope.formulas.facts.launch_facts import LaunchFacts, SourceTypes
 from hipscope.formulas.propose.hints.counted_loops import stepped_loop
 from hipscope.formulas.propose.hints.written_steps import can_be_written, written_out

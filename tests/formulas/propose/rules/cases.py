@@ -16,7 +16,7 @@ from hipscope.analysis.runs.profile_project import profile_project
 from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.parse import parse
-from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.toolchain.code_object import KernelMetadata
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes

@@ -15,7 +15,7 @@ from hipscope.analysis.source.functions import callables_in
 from hipscope.analysis.source.inlining import see_through
 from hipscope.analysis.source.nodes import LOOPS, walk
 from hipscope.analysis.source.parse import device_functions
-from hipscope.analysis.source.struct_layout import definitions_in
+from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
 from hipscope.formulas.judge.bench import Bench, open_bench
