@@ -30,7 +30,7 @@ from hipscope.analysis.source.parse import device_functions, parse
 from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
-from hipscope.formulas.propose.candidate import Advice, Family, Proposal, Refusal
+from hipscope.formulas.propose.candidate import Advice, Proposal, Refusal
 from hipscope.formulas.propose.hints.counted_loops import stepped_loop
 from hipscope.formulas.propose.hints.split_refill import refill_loop, split_at_refills
 from hipscope.formulas.propose.hints.written_steps import written_out
@@ -177,8 +177,7 @@ def _said(source: bytes, answer: Proposal) -> list[str]:
         return [f"refused: {answer.reason}"]
     if isinstance(answer, Advice):
         return [f"advice: {answer.title}: {answer.reason}"]
-    candidates = answer.candidates if isinstance(answer, Family) else answer
-    return [_difference(source, c.text) + "".join(f"\nassumes {a}" for a in c.assumes) for c in candidates]
+    return [_difference(source, c.text) + "".join(f"\nassumes {a}" for a in c.assumes) for c in answer]
 
 
 def _hints(source: bytes, kernel: KernelSyntax) -> dict[str, list[str]]:

@@ -210,7 +210,7 @@ def _root(node: Node) -> str:
 
 
 def _built_ins(scope: Scope) -> dict[str, str]:
-    """`threadIdx` and the like, with a callee of the kernel that asks for it by itscope."""
+    """`threadIdx` and the like, with a callee of the kernel that asks for it by itself."""
     texts: dict[str, list[str]] = {}
     for name, functions in scope.callables.functions.items():
         texts.setdefault(name, []).extend(f.text for f in functions)
@@ -222,7 +222,7 @@ def _built_ins(scope: Scope) -> dict[str, str]:
     if any(structure_at(scope, p.name) is not None for p in scope.kernel.parameters):
         left += [text for name in ("operator()", "operator[]") for text in texts.get(name, ())]
     while left:
-        for word in set(re.findall(r"\w+", left.pop())) - seen:
+        for word in sorted(set(re.findall(r"\w+", left.pop())) - seen):
             seen.add(word)
             for text in texts.get(word, ()):
                 left.append(text)

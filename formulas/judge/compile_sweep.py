@@ -32,7 +32,7 @@ class Admitted:
 
 @dataclass(frozen=True)
 class Swept:
-    """The candidates worth a replay, best first, and what became of the others."""
+    """The candidates worth a replay, and what became of the others."""
 
     kept: tuple[Admitted, ...]
     dropped: tuple[Judgement, ...]
@@ -43,15 +43,15 @@ def sweep(
     candidates: Sequence[Candidate],
     run: Run,
     *,
-    keep: int | None = None,
     known: Sequence[Admitted] = (),
 ) -> Swept:
-    """Compile all candidates and keep the best `keep` (None: all that may go on, in their order).
+    """Compile all candidates and keep those that may go on, in their order.
 
-    Best is: least spilled, then most waves per SIMD, then first in the given order. What has the machine code of one
-    that is `known` goes no further. Other configurations of the program are left to `prove_in_order`, which few
-    candidates reach. Raises Cancelled.
+    What has the machine code of one that is `known` goes no further. Other configurations of the program are left to
+    `prove_in_order`, which few candidates reach. Raises Cancelled.
     """
+    if not candidates:
+        return Swept((), ())
     several = len(candidates) > 1
     run.say(f"compiling {len(candidates)} candidates" if several else "compiling the candidate")
     with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
@@ -71,39 +71,16 @@ def sweep(
         else:
             seen[machine_code(answer.path)] = f"`{candidate.title}`"
             admitted.append(Admitted(candidate, answer))
-    if keep is not None and len(admitted) > keep:
-        ranked = sorted(admitted, key=lambda a: _rank(bench, a.compiled))
-        admitted, rest = ranked[:keep], ranked[keep:]
-        reason = "Not tried: by what the machine code needs, other values of the same recipe are as good or better."
-        dropped += [Judgement(a.candidate, Outcome.NOT_TRIED, reason) for a in rest]
     return Swept(tuple(admitted), tuple(dropped))
-
-
-def _ours(bench: Bench, compiled: CodeObject) -> list[KernelMetadata]:
-    """The kernel's instances that the program launches."""
-    return [
-        compiled.kernels[symbol] for symbol in sorted(bench.facts_by_symbol) if symbol in compiled.kernels
-    ]
-
-
-def _rank(bench: Bench, compiled: CodeObject) -> tuple[float, ...]:
-    needs = _ours(bench, compiled)
-    spilled = sum(k.vgpr_spills + k.sgpr_spills for k in needs), sum(k.scratch for k in needs)
-    waves = min((_waves(bench, k) for k in needs), default=0.0)
-    return *spilled, -waves
 
 
 def _cliff(bench: Bench, compiled: CodeObject) -> str | None:
     before = occupancy(bench.baseline.kernel, bench.baseline.profile.device)
-    for needs in _ours(bench, compiled):
+    launched = (compiled.kernels.get(symbol) for symbol in sorted(bench.facts_by_symbol))
+    for needs in filter(None, launched):
         if (cliff := occupancy_cliff(before, _occupancy(bench, needs))) is not None:
             return f"Not tried: an occupancy cliff, {cliff}."
     return None
-
-
-def _waves(bench: Bench, needs: KernelMetadata) -> float:
-    found = _occupancy(bench, needs)
-    return 0.0 if found is None else found.usable
 
 
 def _occupancy(bench: Bench, needs: KernelMetadata) -> Occupancy | None:

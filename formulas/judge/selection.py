@@ -21,7 +21,7 @@ from hipscope.analysis.system.process import Stop
 from hipscope.formulas.base import Finding, Formula
 from hipscope.formulas.facts.called_functions import CalledFunction
 from hipscope.formulas.judge.bench import Bench
-from hipscope.formulas.judge.compile_sweep import Admitted, Swept, sweep
+from hipscope.formulas.judge.compile_sweep import Admitted, sweep
 from hipscope.formulas.judge.judge import (
     Judgement,
     broken_configuration,
@@ -36,7 +36,7 @@ from hipscope.formulas.judge.judge import (
 )
 from hipscope.formulas.judge.outcome import Outcome
 from hipscope.formulas.judge.whole_program import Rehearsals
-from hipscope.formulas.propose.candidate import Advice, Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.candidate import Advice, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.rule import Rule
 from hipscope.formulas.propose.rules import (
     ask_recipe,
@@ -57,10 +57,9 @@ _LAST_PLACES = 1e-4  # of a float: the difference that a fused operation may mak
 
 @dataclass(frozen=True)
 class Offers:
-    """What the recipes say to one finding: single candidates, families to sweep, and reasons for none."""
+    """What the recipes say to one finding: candidates, and reasons for none."""
 
     single: tuple[Candidate, ...]
-    families: tuple[Family, ...]
     refused: tuple[Refusal, ...]
     advice: tuple[Advice, ...]
 
@@ -68,7 +67,6 @@ class Offers:
 def ask_recipes(bench: Bench, finding: Finding) -> Offers:
     """Ask each recipe of the finding's formula; pure text work, nothing is compiled."""
     single: list[Candidate] = []
-    families: list[Family] = []
     refused: list[Refusal] = []
     advice: list[Advice] = []
     for recipe in recipes_for(finding.formula, approximate=bench.project.config.optimize.fast_math):
@@ -86,11 +84,9 @@ def ask_recipes(bench: Bench, finding: Finding) -> Offers:
             advice += [] if known or inside.single else [answer]
             said = "; ".join(r.reason for r in inside.refused)
             refused += [Refusal(answer.recipe, said)] if known and said else []
-        elif isinstance(answer, Family):
-            families.append(answer)
         else:
             single += answer
-    return Offers(tuple(single), tuple(families), tuple(refused), tuple(advice))
+    return Offers(tuple(single), tuple(refused), tuple(advice))
 
 
 def _of_functions(bench: Bench, recipe: Rule, finding: Finding | None) -> Offers:
@@ -116,7 +112,7 @@ def _of_functions(bench: Bench, recipe: Rule, finding: Finding | None) -> Offers
                 replace(c, title=f"{c.title} in `{name}`", file=file, function=function.syntax)
                 for c in answer
             ]
-    return Offers(tuple(single), (), tuple(refused), tuple(advice))
+    return Offers(tuple(single), tuple(refused), tuple(advice))
 
 
 def _not_for_the_host(recipe: Rule, function: CalledFunction, answer: Proposal) -> str:
@@ -133,9 +129,7 @@ def unasked_candidates(bench: Bench, asked: Collection[str]) -> list[Candidate]:
     found: list[Candidate] = []
     for recipe in further_recipes(asked):
         answer = ask_recipe(recipe, bench.original, bench.kernel, None, bench.facts)
-        if isinstance(answer, Family):
-            found += answer.candidates[: answer.keep]
-        elif isinstance(answer, list):
+        if isinstance(answer, list):
             found += answer
         found += _of_functions(bench, recipe, None).single
     return found
@@ -153,11 +147,11 @@ def contest(
     when it is asked for. At most `optimize.max_attempts` are replayed. While one is proved, `rehearsals` builds and
     runs the program with it. Raises as `judge_candidate` does.
     """
-    listed = (*offers.single, *(c for family in offers.families for c in family.candidates))
+    listed = offers.single
     if any(not candidate.exact for candidate in listed):
         bench.prepare_precision()
     try:
-        swept = admitted(bench, offers, run)
+        swept = sweep(bench, listed, run)
     except Cancelled:
         yield from (unfinished(candidate, _COMPILED) for candidate in listed)
         raise
@@ -167,13 +161,6 @@ def contest(
         reason = f"Not tried: at most {most} candidates are replayed."
         yield Judgement(one.candidate, Outcome.NOT_TRIED, reason)
     yield from _replayed(bench, swept.kept[:most], formula, rehearsals, run)
-
-
-def admitted(bench: Bench, offers: Offers, run: Run) -> Swept:
-    """Compile all that is offered, and sweep each family. Nothing is executed. Raises Cancelled."""
-    groups = [(offers.single, None), *((f.candidates, f.keep) for f in offers.families)]
-    swept = [sweep(bench, c, run, keep=keep) for c, keep in groups if c]
-    return Swept(tuple(a for s in swept for a in s.kept), tuple(j for s in swept for j in s.dropped))
 
 
 def _replayed(

@@ -38,7 +38,8 @@ from hipscope.emulator.runner import NativePartsMissing, native_library_dir, rep
 from hipscope.formulas.base import Finding
 from hipscope.formulas.detect.registry import detect_all
 from hipscope.formulas.judge.bench import BASELINE, Bench, CannotJudge, kernel_folder, open_bench
-from hipscope.formulas.judge.selection import admitted, ask_recipes
+from hipscope.formulas.judge.compile_sweep import sweep
+from hipscope.formulas.judge.selection import ask_recipes
 from hipscope.formulas.judge.timed_replay import keep_measured
 
 _VERSION = 3
@@ -117,7 +118,7 @@ def _compile_answers(bench: Bench, finding: Finding, run: Run) -> None:
     built, so it is not called before.
     """
     project, most = bench.project, bench.project.config.optimize.max_attempts
-    kept = admitted(bench, ask_recipes(bench, finding), run).kept[:most]
+    kept = sweep(bench, ask_recipes(bench, finding).single, run).kept[:most]
     for one in kept if project.build_kind == "single" else ():
         changed = run.replacing(one.candidate.file or bench.source, one.candidate.text)
         with contextlib.suppress(BuildFailed):  # a later request reports it

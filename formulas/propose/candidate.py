@@ -39,17 +39,6 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Family:
-    """Candidates that differ in numbers only (an unroll factor, launch bounds), the preferred ones first.
-
-    All are compiled; by what the machine code needs, the best `keep` are replayed.
-    """
-
-    candidates: tuple[Candidate, ...]
-    keep: int = 2
-
-
-@dataclass(frozen=True)
 class Advice:
     """A change that hipscope does not make: `reason` is what cannot be proved."""
 
@@ -66,6 +55,6 @@ class Refusal:
     reason: str
 
 
-Proposal = list[Candidate] | Family | Advice | Refusal
+Proposal = list[Candidate] | Advice | Refusal
 # What a rule returns: one candidate stands for a list of it, a sentence for a refusal.
 Answer = Proposal | Candidate | str

@@ -19,7 +19,7 @@ from typing import Literal
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Answer, Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.candidate import Answer, Candidate, Proposal, Refusal
 from hipscope.formulas.propose.splice import Splice, apply_splices
 
 # One that wants to know where the finding is has a fourth parameter, `finding`.
@@ -71,8 +71,6 @@ class Rule:
             answer = [answer]
         if isinstance(answer, list):
             return [self._named(candidate) for candidate in answer]
-        if isinstance(answer, Family):
-            return replace(answer, candidates=tuple(map(self._named, answer.candidates)))
         return answer
 
     @functools.cached_property

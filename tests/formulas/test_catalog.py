@@ -23,7 +23,7 @@ def test_each_rule_has_one_name_says_what_it_changes_and_answers_a_formula_or_ev
         assert rule.about["changes"]
         assert rule.anywhere or rule.answers
         assert set(rule.answers) <= formulas
-    assert {"division", "unroll", "compiler_hints", "shared_items"} <= {entry.name for entry in rewrites()}
+    assert {"division", "restrict", "compiler_hints", "shared_items"} <= {entry.name for entry in rewrites()}
 
 
 def test_what_a_rule_needs_and_assumes_stands_in_its_docstring() -> None:

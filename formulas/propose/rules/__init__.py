@@ -1,9 +1,8 @@
 """The deterministic rewrites: which of them answer which formula.
 
 A rule is a plain function of the source, the kernel's syntax and the captured launches, under `@rewrite`
-(`propose/rule.py`); one that wants it has the finding as well. It gives a candidate or several, a Family of them to
-sweep, Advice that names what cannot be proved, or the sentence of the precondition that does not hold. It proves
-nothing itself: the judge does.
+(`propose/rule.py`); one that wants it has the finding as well. It gives a candidate or several, Advice that names what
+cannot be proved, or the sentence of the precondition that does not hold. It proves nothing itself: the judge does.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Candidate, Family, Proposal, Refusal
+from hipscope.formulas.propose.candidate import Candidate, Proposal, Refusal
 from hipscope.formulas.propose.loop_directives import settled
 from hipscope.formulas.propose.rule import Rule, rules_of
 
@@ -46,8 +45,6 @@ def _with_directives(source: bytes, answer: Proposal) -> Proposal:
     def kept(candidate: Candidate) -> Candidate:
         return replace(candidate, text=settled(source, candidate.text))
 
-    if isinstance(answer, Family):
-        return replace(answer, candidates=tuple(map(kept, answer.candidates)))
     return [*map(kept, answer)] if isinstance(answer, list) else answer
 
 

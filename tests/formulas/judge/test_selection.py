@@ -243,8 +243,8 @@ def test_a_gain_that_another_formula_explains_is_a_gain(bench: Any, monkeypatch:
     monkeypatch.setattr(selection, "prove_in_order", lambda _bench, hopeful, *_: iter(hopeful))
     monkeypatch.setattr(selection, "prove", lambda *_: SAME)
     tried = [admitted(b"one"), admitted(b"two")]
-    offers = selection.Offers((), (), (), ())
-    monkeypatch.setattr(selection, "admitted", lambda *_: Swept(tuple(tried), ()))
+    offers = selection.Offers((), (), ())
+    monkeypatch.setattr(selection, "sweep", lambda *_: Swept(tuple(tried), ()))
     bench.project = SimpleNamespace(config=SimpleNamespace(optimize=SimpleNamespace(max_attempts=8)))
     found: list[Any] = list(selection.contest(bench, offers, None, Run()))
     assert [one for _, one in found] == tried

@@ -29,7 +29,7 @@ def test_a_formula_asks_its_rules_and_the_others_follow_once() -> None:
     assert [rule.name for rule in asked] == ["pad_lds", "sequential_tree"]
     names = [rule.name for rule in (*asked, *further_recipes({"bankConflict"}))]
     assert len(set(names)) == len(names)
-    assert "unroll" not in names
+    assert "launch_bounds" not in names
     assert "fast_math" not in names
 
 

@@ -16,7 +16,7 @@ from hipscope.analysis.source.nodes import text_of
 from hipscope.analysis.source.syntax import KernelSyntax
 from hipscope.formulas.facts.lane_model import NotStatic, Wave, evaluate
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Answer, Candidate, Family
+from hipscope.formulas.propose.candidate import Answer, Candidate
 from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import MAX_THREADS
 from hipscope.formulas.propose.splice import Splice
@@ -59,7 +59,7 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
         first = text_of(bounds.named_children[0]) if bounds is not None and bounds.named_children else ""
         size = first or str(min(MAX_THREADS, max(threads, _COMMON)))
         texts = [f"{size}, {more}" for more in (waves + 1, waves + 2) if more <= _MOST_WAVES]
-    return Family(tuple(_candidate(source, kernel, facts, text, spills) for text in texts), keep=1)
+    return [_candidate(source, kernel, facts, text, spills) for text in texts]
 
 
 def sizes(kernel: KernelSyntax, facts: LaunchFacts) -> tuple[str, ...]:

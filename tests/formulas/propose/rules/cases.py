@@ -20,7 +20,7 @@ from hipscope.analysis.source.structures import definitions_in
 from hipscope.analysis.toolchain.code_object import KernelMetadata
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.facts.launch_facts import LaunchFact, LaunchFacts, SourceTypes
-from hipscope.formulas.propose.candidate import Candidate, Family, Proposal
+from hipscope.formulas.propose.candidate import Candidate, Proposal
 from hipscope.formulas.propose.rule import Rule
 from hipscope.formulas.propose.rules import ask_recipe, rules
 
@@ -75,9 +75,8 @@ def ask(recipe: str, source: bytes, facts: LaunchFacts) -> Proposal:
 
 def candidates(answer: Proposal) -> list[Candidate]:
     """The candidates of an answer; fails when it has none."""
-    found = list(answer.candidates) if isinstance(answer, Family) else answer
-    assert isinstance(found, list), answer
-    return found
+    assert isinstance(answer, list), answer
+    return answer
 
 
 def output_of(text: bytes, folder: Path) -> str:

@@ -15,7 +15,7 @@ from hipscope.analysis.runs.profile_project import ProfileOptions, profile_proje
 from hipscope.analysis.toolchain.project import resolve_project
 from hipscope.formulas.judge.bench import Bench, open_bench
 from hipscope.formulas.judge.judge import Judgement, admit, prove
-from hipscope.formulas.propose.candidate import Candidate, Family
+from hipscope.formulas.propose.candidate import Candidate
 from hipscope.formulas.propose.rules.tiles import register_tile
 from tests.formulas.propose.rules.cases import BY_NAME
 
@@ -102,8 +102,7 @@ def outputs(bench: Bench) -> list[Candidate]:
     found = []
     for recipe in BY_NAME.values():
         answer = recipe(bench.original, bench.kernel, None, bench.facts)
-        listed = list(answer.candidates) if isinstance(answer, Family) else answer
-        found += listed[:1] if isinstance(listed, list) else []
+        found += answer[:1] if isinstance(answer, list) else []
     return found
 
 

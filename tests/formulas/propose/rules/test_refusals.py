@@ -234,21 +234,6 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
         ("launch_bounds", "few_waves", [], {"needs": None}, "not known"),
         ("launch_bounds", "few_waves", [("(256)", "(256, 2)")], {}, "for the waves already"),
         (
-            "unroll",
-            "gather",
-            [("sum += in[next[s * n + i]];", "atomicAdd(out, in[s]);")],
-            {},
-            "an atomic operation",
-        ),
-        ("unroll", "gather", [("sum += in[next[s * n + i]];", "sum += s;")], {}, "loads nothing"),
-        (
-            "unroll",
-            "gather",
-            [("for (int s = 0; s < steps; ++s) {", "while (n < 9) {")],
-            {},
-            "which the compiler unrolls",
-        ),
-        (
             "restrict",
             "pointers",
             [],

@@ -6,10 +6,7 @@ import pytest
 
 from hipscope.analysis.source.nodes import walk
 from hipscope.analysis.source.parse import parse
-from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Refusal
-from hipscope.formulas.propose.rules.loops.unroll import deepen
-from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before, pragma_splice
+from hipscope.formulas.propose.rules.shared.loop_pragmas import pragma_before, pragma_splice, pragma_text
 from hipscope.formulas.propose.splice import apply_splices
 
 SOURCE = """#include <hip/hip_runtime.h>
@@ -24,17 +21,13 @@ __global__ void k(const float* in, float* out, int n) {
 """
 
 
-def test_a_loop_below_a_loop_is_seen_to_be_unrolled_already() -> None:
-    source = SOURCE.encode()
-    answer = deepen(source, parse(source).kernels[0], None, LaunchFacts(()))
-    assert isinstance(answer, Refusal)
-    assert "the loop on line 6 is unrolled already" in answer.reason
-
-
-@pytest.mark.parametrize("above", ["// #pragma unroll 8", "int a = 0;", ""])
-def test_another_line_above_stays(above: str) -> None:
+@pytest.mark.parametrize("above", ["#pragma unroll 8", "// #pragma unroll 8", "int a = 0;", ""])
+def test_a_pragma_takes_the_place_of_one_and_other_lines_stay(above: str) -> None:
     source = SOURCE.replace("#pragma unroll 8", above).encode()
     inner = [n for n in walk(parse(source).kernels[0].body_node) if n.type == "for_statement"][-1]
+    kept = "" if pragma_text(source, inner) is not None else f"{above}\n    "
+    assert (kept == "") == above.startswith("#")
     assert pragma_before(inner) is None
     text = apply_splices(source, [pragma_splice(source, inner, "unroll 4", "\n", "  ")]).decode()
-    assert f"{above}\n    #pragma unroll 4\n    for (int j" in text
+    assert f"{kept}#pragma unroll 4\n    for (int j" in text
+    assert text.count("#pragma") == 1 + (above.startswith("//"))
