@@ -78,6 +78,8 @@ class MadeProgram:
     `for_gpus`: what compiles it makes code for AMD's GPUs. `sources`: what it is compiled from, as far as the commands
     say. `commands`: all that make would start. `lacks`: the compilers among them that are not installed. `guessed`: the
     Makefile by itself makes another one. `folders`: those that it writes into and that neither exist nor are made.
+    `own`: the compiler calls that make it alone, in order; empty where its goal makes no other program, or where they
+    read what something else makes.
     """
 
     makefile: str
@@ -91,6 +93,17 @@ class MadeProgram:
     lacks: frozenset[str] = frozenset()
     guessed: bool = False
     folders: tuple[str, ...] = ()
+    own: tuple[Command, ...] = ()
+
+    @property
+    def blocked(self) -> bool:
+        """Whether its goal writes a program to where a folder lies, and thus fails."""
+        return any(c.product is not None and c.product.is_dir() for c in self.commands)
+
+    def build_alone(self, directory: Path) -> str:
+        """The shell command that makes it without make, and without what else its goal makes."""
+        made = [f"mkdir -p {shlex.join(self.folders)}"] if self.folders else []
+        return " && ".join([*made, *(_from(directory, call) for call in self.own)])
 
     def build(self) -> str:
         """The shell command."""
@@ -212,7 +225,7 @@ class _Makefile:
             yield named
 
     def _programs(self, variables: Mapping[str, str]) -> tuple[list[MadeProgram], str | None]:
-        """The programs of the first goal, or where it makes none for GPUs, those of the other goals."""
+        """The programs of the first goal, then those that only other goals make."""
         first = self._dry_run(variables, None)
         goals = _goals(self.database)
         running = [goal for goal in goals if goal in _RUNNING_GOALS]
@@ -221,7 +234,7 @@ class _Makefile:
         started = [*first.commands, *(c for goal in running for c in self._dry_run(variables, goal).commands)]
         found = self._linked(variables, None, first.commands, started)
         for goal in (*running, *others[:_MOST_GOALS]):
-            if any(one.for_gpus for one in found) or time.monotonic() > self._until:
+            if time.monotonic() > self._until:
                 break
             more = self._linked(variables, goal, self._dry_run(variables, goal).commands, started)
             found += [one for one in more if all(one.path != known.path for known in found)]
@@ -240,13 +253,15 @@ class _Makefile:
         for path, link in links.items():
             start = next((c.started for c in started if c.program == path), None)
             own = _what_goes_into(link, commands)
+            asked = self._goal(variables, goal, link, commands)
+            with_others = any(c.product not in (None, path) for c in self._dry_run(variables, asked).commands)
             for_mpi = any(c.calls_another and c.for_gpus for c in (link, *own))
             found.append(
                 MadeProgram(
                     self.name,
                     path,
                     {**variables, **_CALLED_FOR_MPI} if for_mpi else variables,
-                    self._goal(variables, goal, link, commands),
+                    asked,
                     start,
                     any(c.for_gpus for c in (link, *own)),
                     frozenset(
@@ -255,6 +270,7 @@ class _Makefile:
                     tuple(commands),
                     frozenset(c.words[0] for c in (link, *own) if c.compiler and _is_absent(c.words[0])),
                     folders=self._not_made((link, *own), commands),
+                    own=_in_order(link, own) if with_others else (),
                 )
             )
         first = [one for one in found if one.started is not None]
@@ -517,6 +533,24 @@ def _what_goes_into(link: Command, commands: Iterable[Command]) -> list[Command]
             found.append(made)
             waiting += made.inputs
     return found
+
+
+def _in_order(link: Command, own: Sequence[Command]) -> tuple[Command, ...]:
+    """The calls of compilers that make a program, each behind those that make what it reads, if that can be."""
+    calls = (*reversed(own), link)
+    made: set[Path] = set()
+    for call in calls:
+        named = [path for path in call.inputs if path.suffix in (*PROGRAM_SUFFIXES, ".c", ".o", ".obj")]
+        if not call.compiler or any(path not in made and not path.is_file() for path in named):
+            return ()
+        made |= {call.output} if call.output is not None else set()
+    return calls
+
+
+def _from(directory: Path, call: Command) -> str:
+    """A call for the shell of another directory."""
+    at = os.path.relpath(call.directory, directory)
+    return call.spelled() if at == "." else f"(cd {shlex.quote(at)} && {call.spelled()})"
 
 
 def _named_from(directory: Path, program: Path) -> str:

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.build_files.alone import is_near, reaches_hip, scripts, sources_alone
@@ -339,7 +339,8 @@ def _of_make(
     directory: Path, programs: Sequence[MadeProgram], included: Iterable[Path]
 ) -> list[BuildProposal]:
     read = [path for path in included if path.parent != directory]
-    found = []
+    found: list[BuildProposal] = []
+    alone: list[BuildProposal] = []  # for where the goal fails at another program
     for one in programs:
         commands = (*one.commands, *filter(None, [one.started]))
         outside = read_outside(directory, commands, read)
@@ -356,7 +357,11 @@ def _of_make(
                 _for_hosts(directory, one.sources),
             )
         )
-    return found
+        if one.own:
+            by_itself = replace(found[-1], build=one.build_alone(directory), objects=0)
+            (found if one.blocked else alone).append(by_itself)
+            found = [known for known in found if known.build != one.build()] if one.blocked else found
+    return [*found, *alone]
 
 
 def _notes(commands: Sequence[Command], variables: Mapping[str, str]) -> tuple[str, ...]:

@@ -21,6 +21,9 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _INDENTED = re.compile(r"^(?: {4}|\t)[ \t]*(\S.*)$")
 _INLINE = re.compile(r"`([^`\n]+)`")
 _PROMPT = re.compile(r"^(?:\$|>|%|[\w@.~-]+[$#])[ \t]+")
+_REMARK = re.compile(
+    r"\s+(?:\(\s.*|\([A-Za-z][^()]*\)?\s*)$"
+)  # behind a command in a plain text: `./app in.txt ( on node 1 )`
 _PLACEHOLDER = re.compile(r"[<>\[\]{}$]|\.\.\.|^[A-Z_]{3,}$")
 _FOR_AMD = re.compile(r"hip|amd|rocm", re.IGNORECASE)
 _PLACES = re.compile(r"COMPILER|PREFIX|PATH|DIR|ROOT|GENERATOR|BUILD_TYPE|ARCH|TARGETS|EXPORT", re.IGNORECASE)
@@ -78,7 +81,7 @@ def said_arguments(directory: Path, program: str, printed: str = "") -> list[tup
         lines += [line for script in _scripts(place) for line in filled_in(_text(script)).splitlines()]
     found: dict[tuple[str, ...], None] = {}
     for line in lines:
-        for command in commands_of(_PROMPT.sub("", line.strip()), directory):
+        for command in commands_of(_PROMPT.sub("", _REMARK.sub("", line.strip())), directory):
             started = command.launched(lambda word: _plain(word) == _plain(program))
             if started is not None and _is_whole(started) and _plain(started.words[0]) == _plain(program):
                 found.setdefault(started.words[1:])

@@ -634,7 +634,30 @@ def test_a_program_called_like_a_folder_that_is_there_is_not_taken(tmp_path: Pat
     make(tmp_path, text)
     assert propose_builds(tmp_path, None).found[0].run == "./first 2"
     (tmp_path / "first").mkdir()
-    assert lines(tmp_path) == ('build = "make"', 'run = "./second"')  # by `make second` g++ would be called
+    # By `make` the first would fail, and by `make second` g++ would be called.
+    assert lines(tmp_path) == ('build = "hipcc main.cpp -o second"', 'run = "./second"')
+
+
+def test_each_program_of_a_goal_is_built_by_its_own_calls_too(tmp_path: Path) -> None:
+    text = (
+        "all:\n\thipcc -c main.cpp -o part.o\n\thipcc part.o -o first\n\thipcc -O2 part.o -o second\n"
+        "run:\n\t./first 2\n"
+    )
+    make(tmp_path, text)
+    builds = [one.build for one in propose_builds(tmp_path, None).found]
+    own = [
+        f"hipcc -c main.cpp -o part.o && hipcc {words}"
+        for words in ("part.o -o first", "-O2 part.o -o second")
+    ]
+    assert builds == ["make", "make", *own]
+
+
+def test_programs_of_further_goals_follow_those_of_the_first(tmp_path: Path) -> None:
+    text = "bench: main.cpp\n\thipcc -o bin-bench $<\nverify: other.cpp\n\thipcc -o bin-check $<\n"
+    make(tmp_path, text, main=MAIN, other=MAIN)
+    assert [one.build for one in propose_builds(tmp_path, None).found] == ["make", "make verify"]
+    of_source = propose_builds(tmp_path, None, tmp_path / "other.cpp").found
+    assert of_source[0].build == "make verify"
 
 
 def test_of_the_makefiles_for_amd_the_plain_one_comes_first(tmp_path: Path) -> None:

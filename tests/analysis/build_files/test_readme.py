@@ -78,6 +78,12 @@ def test_a_launcher_in_a_script_names_the_program_without_its_folder(tmp_path: P
     assert said_arguments(tmp_path, "waves") == [("64", "data/waves1")]
 
 
+@pytest.mark.parametrize("remark", ["( On LC machines )", "(on one GPU)"])
+def test_a_remark_behind_a_command_is_no_argument(tmp_path: Path, remark: str) -> None:
+    (tmp_path / "INSTALL.txt").write_text(f"lrun -T1 ./waves waves.in {remark}\n")
+    assert said_arguments(tmp_path, "waves") == [("waves.in",)]
+
+
 def test_a_program_that_fails_without_arguments_after_a_launch_gets_those_of_an_example(
     tmp_path: Path, toolchain: Toolchain
 ) -> None:
