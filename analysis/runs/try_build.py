@@ -53,7 +53,7 @@ class Tried:
 
     `asks`: the program speaks of arguments that it wants; `examples` are some that it or a README starts it with, or
     switches for GPUs that its sources know. `idle`: it ended as it should and launched nothing. `lacks`: files.
-    `failed`: it ended badly after a launch.
+    `failed`: it ended badly after a launch. `faults`: an access of its first launches ended them.
     """
 
     proposal: BuildProposal
@@ -66,6 +66,7 @@ class Tried:
     idle: bool = False
     lacks: bool = False
     failed: bool = False
+    faults: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,10 @@ def try_builds(
 ) -> list[Tried]:
     """Try the proposals in turn until a program of one launches a kernel, within `seconds`; that one comes last.
 
-    Raises `Cancelled` when the run is.
+    One whose first launches fault is only taken where no other one gets further. Raises `Cancelled` when the run is.
     """
     tried: list[Tried] = []
+    faulty: Tried | None = None
     for proposal in proposals:
         if any(
             proposal.build is not None and proposal.build == one.proposal.build
@@ -124,15 +126,18 @@ def try_builds(
         tried.append(_with_examples(directory, parallel, config, toolchain, run, seconds, arguments))
         if parallel != proposal and not tried[-1].built and _UNORDERED.search(tried[-1].reason):
             tried[-1] = _with_examples(directory, proposal, config, toolchain, run, seconds, arguments)
+        if tried[-1].faults:
+            faulty = faulty or tried[-1]
+            continue
         if tried[-1].launched:
-            break
+            return tried
         if tried[-1].built and (other := _from_its_own_folder(proposal)) is not None:
             again = _with_examples(directory, other, config, toolchain, run, seconds, arguments)
             if again.launched:
                 return [*tried, again]
             if again.built and tried[-1].lacks and not again.lacks:
                 tried[-1] = again
-    return tried
+    return tried if faulty is None else [*(one for one in tried if one is not faulty), faulty]
 
 
 def project_of(
@@ -191,7 +196,7 @@ def _try(
         return Tried(changed, False, False, absent)
     ended = _first_launch(project, built, toolchain, run, seconds)
     if isinstance(ended, RawFault):
-        return Tried(changed, True, True, _of_fault(ended))
+        return Tried(changed, True, True, _of_fault(ended), faults=True)
     name = PurePath(proposal.program).name
     if isinstance(ended, Completed):  # after a launch
         said = () if ended.ok or arguments_in(given or "") else _examples(directory, name, ended.text)

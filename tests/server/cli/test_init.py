@@ -150,6 +150,21 @@ def test_an_access_out_of_bounds_in_the_first_launch_is_said_with_what_profiles_
     assert "`--keep-going` of profile" in told.stderr
 
 
+def test_a_program_whose_first_launch_faults_gives_way_to_one_that_gets_further(cli: Cli) -> None:
+    cli.write("first: bad.cpp\n\thipcc -o $@ $<\nsecond: good.cpp\n\thipcc -o $@ $<\n", "Makefile")
+    faults = (
+        "#include <hip/hip_runtime.h>\n__global__ void k(double* p) { p[threadIdx.x] = 1; }\n"
+        "int main() { double* p; (void)hipMalloc(&p, 1024); k<<<1, 256>>>(p); return hipDeviceSynchronize(); }\n"
+    )
+    cli.write(faults, "bad.cpp")
+    cli.write(LAUNCHES, "good.cpp")
+    told = cli("init", "--dry-run")
+    assert tomllib.loads(told.stdout) == {"build": "make second", "run": "./second"}
+    assert "`./first` builds, but its first launches stop: kernel k: out-of-bounds store" in told.stderr
+    cli.write(faults, "good.cpp")
+    assert tomllib.loads(cli("init", "--dry-run").stdout) == {"build": "make", "run": "./first"}
+
+
 def test_a_program_for_another_gpu_is_said_to_want_its_device(cli: Cli) -> None:
     cli.write(
         KERNEL + '#include <cstdio>\nint main() { puts("needs gfx90a"); return 1; }\n',
