@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from hipscope.server.edit.line_map import split_lines
 from hipscope.server.edit.positions import Encoding, name_range
-from hipscope.server.features.commands import BENCH, OPTIMIZE, PROFILE
+from hipscope.server.features.commands import BENCH, CHOOSE_BUILD, OPTIMIZE, PROFILE, SET_ARGUMENTS
 from hipscope.server.history.baseline import Baseline
 from hipscope.server.render.explain import bound_words
 from hipscope.server.render.words import duration, percent
@@ -37,6 +37,11 @@ class Kept:
 
 _MAIN = re.compile(r"\bmain\s*\(")
 _KERNEL = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:extern\s+\"C\"\s+)?(?:static\s+)?__global__\b")
+
+
+_BOUNDS = re.compile(r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
+_NAME = re.compile(r"(\w+)\s*(?:<[^()]*>)?\s*\(")
+_HEAD = 12  # lines that a kernel's head takes at most
 
 
 def register(server: HipServer) -> None:
@@ -66,7 +71,12 @@ def register(server: HipServer) -> None:
         if needs_benches(ls, uri, text):
             profiled = {kernel.base_name for kernel, _ in marks.kernels()} if marks is not None else set()
             return known + build_benches(text, uri, profiled)
-        return known or build_unprofiled(text, uri)
+        key = key_of(ls, uri)
+        report = ls.store.report(str(key)) if key is not None else None
+        if key is None or report is None:
+            return known or build_unprofiled(text, uri)
+        launched = {kernel.base_name for kernel in report.kernels}
+        return known + build_unlaunched(text, uri, launched, folder=key.is_dir())
 
 
 def build(marks: Marks, uri: str, encoding: Encoding, kept: Kept | None = None) -> list[lsp.CodeLens]:
@@ -148,6 +158,36 @@ def build_unprofiled(text: str, uri: str) -> list[lsp.CodeLens]:
         for n, line in enumerate(split_lines(text))
         if _KERNEL.match(line)
     ]
+
+
+def build_unlaunched(
+    text: str, uri: str, launched: Collection[str], *, folder: bool = False
+) -> list[lsp.CodeLens]:
+    """Over each kernel that the profiled program did not launch: that it did not, and what may make it.
+
+    `folder`: the program is a folder's, so another one may be built in it.
+    """
+    ways = [("not launched in the last profile: profile again", PROFILE)]
+    ways += [("Choose How It Is Built", CHOOSE_BUILD)] if folder else []
+    ways += [("Set Arguments", SET_ARGUMENTS)]
+    commands = [
+        lsp.Command(title=title, command=command, arguments=[{"uri": uri}]) for title, command in ways
+    ]
+    lines = split_lines(text)
+    return [
+        lsp.CodeLens(range=_start_of(n), command=command)
+        for n, line in enumerate(lines)
+        if _KERNEL.match(line) and (name := _defined_at(lines, n)) is not None and name not in launched
+        for command in commands
+    ]
+
+
+def _defined_at(lines: Sequence[str], number: int) -> str | None:
+    """The name of the kernel whose definition opens on that line, counted from 0; None for a declaration."""
+    opened = " ".join(lines[number : number + _HEAD]).partition("__global__")[2]
+    head = _BOUNDS.sub(" ", opened).partition("{")[0]
+    found = _NAME.search(head)
+    return found[1] if found is not None and ";" not in head else None
 
 
 def needs_benches(ls: HipServer, uri: str, text: str) -> bool:

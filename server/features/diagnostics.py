@@ -238,19 +238,24 @@ def _defects(marks: Marks, lines: Sequence[str], client: ClientSide) -> list[lsp
     return shown
 
 
+def finding_range(finding: Finding, now: int, lines: Sequence[str], encoding: Encoding) -> lsp.Range:
+    """What the mark of a finding covers, whose first line is `now` (from 1) in the current text."""
+    last = min(now + max(0, finding.end_line - finding.line), len(lines))
+    return span_range(lines, now - 1, last - 1, finding.column, finding.end_column, encoding)
+
+
 def _finding(
     finding: Finding, now: int, lines: Sequence[str], marks: Marks, client: ClientSide
 ) -> lsp.Diagnostic:
     kernel = marks.report.kernel(finding.mangled) or marks.report.kernel(finding.kernel)
     stale = marks.is_stale(kernel)
     share = marks.report.gpu_share(finding)
-    last = min(now + max(0, finding.end_line - finding.line), len(lines))
     page = formula_page(finding.formula) if client.links else None
     instances = instances_sentence(marks.report, finding)
     where = f" {instances}" if instances else ""
     text = f"{finding.message} [{percent(share)} of GPU time at stake{where}, {marks.report.provenance}]"
     return lsp.Diagnostic(
-        range=span_range(lines, now - 1, last - 1, finding.column, finding.end_column, client.encoding),
+        range=finding_range(finding, now, lines, client.encoding),
         message=f"stale, profile again: {text}" if stale else text,
         severity=lsp.DiagnosticSeverity.Hint if stale else severity(share),
         code=finding.formula,

@@ -9,6 +9,7 @@ from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
 from hipscope.server.edit.positions import Encoding, code_range, units
+from hipscope.server.features.diagnostics import finding_range
 from hipscope.server.features.settings_file.document import hover as of_settings
 from hipscope.server.features.settings_file.document import is_settings
 from hipscope.server.features.views.metrics import link_to_all, shown_metrics
@@ -63,8 +64,17 @@ def build(
     told = [f for f in marks.report.told_in(marks.file) if marks.lines.to_new(f.line) == number]
     if not rows and not findings:
         return None
-    blocks = explain_line(marks, rows, findings, told)
+    # VS Code shows the messages of the marks at the position above the hover.
+    above = [
+        f for f in findings if extension and _covers(finding_range(f, number, lines, encoding), position)
+    ]
+    blocks = explain_line(marks, rows, findings, told, above)
     return _hover(blocks, code_range(line, position.line, encoding), kind, extension=extension)
+
+
+def _covers(span: lsp.Range, position: lsp.Position) -> bool:
+    start, end = ((place.line, place.character) for place in (span.start, span.end))
+    return start <= (position.line, position.character) <= end
 
 
 def _kernel_at(

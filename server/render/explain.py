@@ -54,17 +54,20 @@ def explain_line(
     rows: Sequence[tuple[Kernel, Line]],
     findings: Sequence[Finding],
     told: Sequence[Finding] = (),
+    above: Sequence[Finding] = (),
 ) -> list[Block]:
     """What is wrong, what helps, a stall table and the memory pattern for each kernel, then the evidence.
 
-    `told` is what is said of the line beside findings: the cause of its time, and hints.
+    `told` is what is said of the line beside findings: the cause of its time, and hints. `above`: findings whose
+    message the editor shows above this text, so only what it leaves out is said of them.
 
     In that order, because an editor shows the first ten lines or so and scrolls the rest.
     """
     report = marks.report
     blocks: list[Block] = []
     for finding in findings:
-        blocks += [finding_sentence(report, finding), *_what_helps(finding)]
+        said = _beside_its_message(finding) if finding in above else finding_sentence(report, finding)
+        blocks += [said, *_what_helps(finding)]
     blocks += [literal(f"{one.message[:1].upper()}{one.message[1:]}.") for one in told]
     for kernel, row in rows:
         blocks.append(
@@ -90,12 +93,27 @@ def explain_line(
 
 def finding_sentence(report: Report, finding: Finding) -> str:
     """What is wrong, how much is at stake, and where to read on."""
-    page = formula_page(finding.formula)
-    title = f"[{literal(finding.formula)}]({page})" if page else f"`{finding.formula}`"
     at_stake = f"{percent(report.gpu_share(finding))} of GPU time at stake"
     if instances := instances_sentence(report, finding):
         at_stake += f" {literal(instances)}"
-    return f"{title}: {literal(finding.message)} ({at_stake}{possible_speedup(finding)})"
+    return f"{message_sentence(finding)} ({at_stake}{possible_speedup(finding)})"
+
+
+def message_sentence(finding: Finding) -> str:
+    """What is wrong and where to read on, without what is at stake."""
+    return f"{_title(finding)}: {literal(finding.message)}"
+
+
+def _title(finding: Finding) -> str:
+    page = formula_page(finding.formula)
+    return f"[{literal(finding.formula)}]({page})" if page else f"`{finding.formula}`"
+
+
+def _beside_its_message(finding: Finding) -> str:
+    """Where to read on, and what the end of a finding would bring."""
+    times = finding.estimated_speedup
+    gain = f": without it the kernel is about {_times(times)} as fast{_usual(finding)}" if times else ""
+    return f"{_title(finding)}{gain}"
 
 
 def possible_speedup(finding: Finding) -> str:
@@ -273,9 +291,9 @@ def _reach_text(reach: Reach) -> str:
     text = rate(reach.per_s, unit)
     if reach.ceiling is None or reach.fraction is None:
         return text
-    said = f", {reach.basis}" if reach.basis == "measured" else ""
+    peak = "the measured peak " if reach.basis == "measured" else ""
     most = rate(reach.ceiling, unit)
-    return f"{bar(min(1.0, reach.fraction)).rstrip()} {text}, {percent(reach.fraction)} of {most}{said}"
+    return f"{bar(min(1.0, reach.fraction)).rstrip()} {text}, {percent(reach.fraction)} of {peak}{most}"
 
 
 def _peak_rows(roofline: Roofline) -> list[tuple[str, str]]:

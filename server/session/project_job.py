@@ -259,9 +259,8 @@ def tell_failed(ls: HipServer, key: Path, line: str, failure: JobError) -> None:
 
 
 def _sentence(answer: Answer) -> str:
-    """What came of it, for the status bar: its message, or what a profile has found."""
-    if "message" in answer:
-        return str(answer["message"])
-    counts = (answer["kernels"], "kernel"), (answer["findings"], "finding")
-    words = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts]
-    return ", ".join([*words, *(["partial"] if answer["partial"] else [])])
+    """What came of it, for the status bar: its message, or that a profile is partial.
+
+    `hipscope/project` says what a profile has found, of the text as it is: after an undo, too.
+    """
+    return str(answer.get("message", "partial" if answer.get("partial") else ""))

@@ -195,18 +195,20 @@ async function mainJob() {
       "the evidence opens as a page: what was compared, and the numbers before and after",
       async () => {
         await command(page, "hipscope: Show What Proves the Rewrite");
-        const tab = page.locator(".tab", { hasText: /evidence/ }).first();
-        await tab.waitFor();
+        await page
+          .locator(".tab", { hasText: /What proves/ })
+          .first()
+          .waitFor();
         await page.screenshot({ path: join(PICTURES, "evidence.png") });
-        await command(page, "View: Close Editor");
-        await tab.waitFor({ state: "hidden" });
       },
     ],
     [
-      "Reject leaves the text as it was",
+      "Reject leaves the text as it was, once, and nothing of the rewrite",
       async () => {
         await command(page, "hipscope: Reject the Rewrite");
         await page.locator(".monaco-diff-editor").first().waitFor({ state: "hidden" });
+        await page.locator(".tab", { hasText: /What proves/ }).waitFor({ state: "hidden" });
+        await untilEqual(() => page.locator(".tab", { hasText: EXAMPLE }).count(), 1);
         await page.locator(".view-line", { hasText: DECLARATION }).first().waitFor();
         assert.equal(await readFile(join(editor.workspace, EXAMPLE), "utf8"), SOURCE);
       },

@@ -40,7 +40,10 @@ export class History implements vscode.TreeDataProvider<Node>, vscode.Disposable
       return item;
     }
     const item = new vscode.TreeItem(nameOf(profile), vscode.TreeItemCollapsibleState.Collapsed);
-    item.description = `${profile.provenance}, ${new Date(profile.time).toLocaleString()}`;
+    const total = totalOf(profile);
+    const time = new Date(profile.time).toLocaleString();
+    item.description = `${total === null ? "" : `${duration(total)} · `}${profile.provenance}, ${time}`;
+    item.tooltip = `${nameOf(profile)}: ${duration(total)} (${profile.provenance}), ${time}`;
     item.iconPath = new vscode.ThemeIcon(profile.dirty ? "edit" : "git-commit");
     item.contextValue = "profile";
     return item;
@@ -74,7 +77,7 @@ export class History implements vscode.TreeDataProvider<Node>, vscode.Disposable
     const profiles = await this.#profiles();
     const picks = profiles.map((profile) => ({
       label: nameOf(profile),
-      description: new Date(profile.time).toLocaleString(),
+      description: `${duration(totalOf(profile))} · ${new Date(profile.time).toLocaleString()}`,
       profile,
     }));
     if (picks.length < 2) {
@@ -91,6 +94,14 @@ export class History implements vscode.TreeDataProvider<Node>, vscode.Disposable
 
 function nameOf(profile: KeptProfile): string {
   return `${profile.commit.slice(0, 7) || "no commit"}${profile.dirty ? "+" : ""}`;
+}
+
+/** The GPU time of all kernels; null where that of one is not known. */
+function totalOf({ kernels }: KeptProfile): number | null {
+  return kernels.reduce<number | null>(
+    (sum, { timeNs }) => (sum === null || timeNs === null ? null : sum + timeNs),
+    0,
+  );
 }
 
 /** The older one first. */

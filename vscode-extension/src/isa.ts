@@ -47,7 +47,9 @@ export class Isa
     vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
       this.#follow(textEditor);
     }),
-    vscode.window.onDidChangeVisibleTextEditors(() => {
+    vscode.window.onDidChangeVisibleTextEditors((editors) => {
+      if (!editors.some(({ document }) => document.uri.scheme === SCHEME))
+        for (const editor of editors) editor.setDecorations(this.#other, []);
       this.#paint();
     }),
     vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#shown.delete(uri.toString())),

@@ -6,6 +6,7 @@ import type { Server } from "./server";
 
 type Node = { readonly kernel: KernelRow; readonly finding?: KernelFinding };
 
+/** Behind the numbers: a narrow side bar cuts what stands last. */
 const BAR = 10;
 
 export class Kernels implements vscode.TreeDataProvider<Node>, vscode.Disposable {
@@ -50,8 +51,9 @@ function kernelItem(kernel: KernelRow): vscode.TreeItem {
   const state = kernel.findings.length > 0 ? vscode.TreeItemCollapsibleState.Expanded : undefined;
   const item = new vscode.TreeItem(kernel.name, state ?? vscode.TreeItemCollapsibleState.None);
   const filled = Math.round((kernel.share ?? 0) * BAR);
-  item.description = `${"█".repeat(filled)}${"░".repeat(BAR - filled)} ${kernel.summary}${kernel.stale ? " · stale" : ""}`;
-  item.tooltip = `${kernel.mangled}\n${kernel.provenance}: ${kernel.summary}`;
+  const bar = `${"█".repeat(filled)}${"░".repeat(BAR - filled)}`;
+  item.description = `${kernel.summary}${kernel.stale ? " · stale" : ""} ${bar}`;
+  item.tooltip = `${kernel.name}\n${kernel.provenance}: ${kernel.summary}`;
   item.iconPath = new vscode.ThemeIcon(kernel.findings.length > 0 ? "flame" : "symbol-method");
   item.accessibilityInformation = { label: `kernel ${kernel.name}, ${kernel.summary}, ${kernel.provenance}` };
   return item;

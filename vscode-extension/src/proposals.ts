@@ -5,7 +5,7 @@ import { SERVER_APPLY, SERVER_DISCARD, SERVER_NEXT } from "./protocol";
 import type { ProposalParams } from "./protocol";
 
 export const SCHEME = "hipscope-proposal";
-const EVIDENCE = "evidence.md";
+const EVIDENCE = "What proves the rewrite.md";
 
 export class Proposals implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #kept = new Map<string, ProposalParams>();
@@ -119,9 +119,14 @@ export class Proposals implements vscode.TextDocumentContentProvider, vscode.Dis
   }
 }
 
+/** Closes the diffs and the text of a proposal; the page of its evidence, too, which the editor tells by its title alone. */
 async function closeTabs(id: string): Promise<void> {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  await vscode.window.tabGroups.close(tabs.filter((tab) => isOf(tab, id)));
+  await vscode.window.tabGroups.close(tabs.filter((tab) => isOf(tab, id) || isEvidence(tab)));
+}
+
+function isEvidence({ input, label }: vscode.Tab): boolean {
+  return input instanceof vscode.TabInputWebview && label.endsWith(EVIDENCE);
 }
 
 function isOf(tab: vscode.Tab, id: string): boolean {
@@ -141,5 +146,15 @@ async function reveal(proposal: ProposalParams): Promise<void> {
   if (!file) return;
   const line = Number(/^@@ -\d+(?:,\d+)? \+(\d+)/m.exec(proposal.patch)?.[1] ?? 1) - 1;
   const place = new vscode.Range(line, 0, line, 0);
-  await vscode.window.showTextDocument(vscode.Uri.parse(file.uri), { selection: place, preview: false });
+  const uri = vscode.Uri.parse(file.uri);
+  const group = vscode.window.tabGroups.all.find(({ tabs }) => tabs.some((tab) => isText(tab, uri)));
+  await vscode.window.showTextDocument(uri, {
+    selection: place,
+    preview: false,
+    viewColumn: group?.viewColumn ?? vscode.ViewColumn.Active,
+  });
+}
+
+function isText({ input }: vscode.Tab, uri: vscode.Uri): boolean {
+  return input instanceof vscode.TabInputText && input.uri.toString() === uri.toString();
 }

@@ -11,9 +11,9 @@ from hipscope.server.render.blocks import Block, Heading, Table, literal
 from hipscope.server.render.explain import (
     bound_words,
     busy_words,
-    finding_sentence,
     gain_sentence,
     memory_sentence,
+    message_sentence,
     stall_table,
 )
 from hipscope.server.render.words import REASONS, count, percent, reason
@@ -41,7 +41,7 @@ def explanation(
         if code is not None and waiting:
             blocks.append(_who_waits(waiting[0], code))
     for finding in findings:
-        blocks.append(finding_sentence(report, finding))
+        blocks.append(f"{message_sentence(finding)}.")
         blocks.append(gain_sentence(finding, kernel))
     blocks += _consequence(kernel, findings)
     if remedies := tuple(dict.fromkeys(r for f in findings for r in f.remedy)):

@@ -15,8 +15,9 @@ from lsprotocol import types as lsp
 
 from hipscope.analysis.source.texts import ByteColumn
 from hipscope.server.features import code_action, code_lens, diagnostics, heat, hover, inlay_hint
+from hipscope.server.features.commands import CHOOSE_BUILD, PROFILE, SET_ARGUMENTS
 from hipscope.server.features.diagnostics import ClientSide
-from hipscope.server.render.blocks import to_markdown, to_plain
+from hipscope.server.render.blocks import literal, to_markdown, to_plain
 from hipscope.server.render.explain import explain_kernel
 from hipscope.server.reports.report_reader import read_report
 from hipscope.server.reports.schema.notes import CompileNote
@@ -240,6 +241,22 @@ def test_a_kernel_is_named_in_a_hover_as_it_is_called(marks: Marks, name: str) -
     assert to_plain(blocks).splitlines()[0] == name
 
 
+def test_a_hover_does_not_repeat_the_message_that_vs_code_shows_above_it_on_a_mark(marks: Marks) -> None:
+    finding = marks.report.findings[0]
+    mark = diagnostics.finding_range(finding, HOT + 1, marks.current_lines, UTF16)
+    inside, outside = lsp.Position(HOT, mark.start.character), lsp.Position(HOT, mark.end.character + 1)
+    for extension, position, repeated in (
+        (True, inside, False),
+        (True, outside, True),
+        (False, inside, True),
+    ):
+        found = hover.build(marks, position, lsp.MarkupKind.Markdown, UTF16, extension=extension)
+        assert found is not None
+        assert isinstance(found.contents, lsp.MarkupContent)
+        assert found.contents.value.startswith(f"[{finding.formula}](")
+        assert (literal(finding.message) in found.contents.value) is repeated
+
+
 def test_hover_is_plain_text_for_a_client_that_wants_it(marks: Marks) -> None:
     found = hover.build(marks, lsp.Position(1, 18), lsp.MarkupKind.PlainText, UTF16)
     assert found is not None
@@ -337,6 +354,34 @@ def test_an_unknown_time_is_called_unknown_and_not_zero(report: Report, marks: M
 
 def test_an_unprofiled_file_offers_to_profile_over_its_kernels(marks: Marks) -> None:
     assert [lens.range.start.line for lens in code_lens.build_unprofiled(marks.current, URI)] == [1, 8]
+
+
+UNLAUNCHED = """\
+__global__ void declared(float* p);
+__global__ void launched(float* p) { p[0] = 1; }
+template <typename T>
+__global__ void
+__launch_bounds__(256, (2)) other(T* p,
+    int n) {
+}
+template <> __global__ void other<int>(int* p, int n) {}
+// __global__ void comment() {
+extern "C" __global__ void third(float* p) {
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "ways"), [(True, [PROFILE, CHOOSE_BUILD, SET_ARGUMENTS]), (False, [PROFILE, SET_ARGUMENTS])]
+)
+def test_a_kernel_that_the_profiled_program_did_not_launch_says_so_and_what_leads_to_it(
+    folder: bool, ways: list[str]
+) -> None:
+    lenses = code_lens.build_unlaunched(UNLAUNCHED, URI, {"launched"}, folder=folder)
+    assert [lens.range.start.line for lens in lenses] == [n for n in (3, 7, 9) for _ in ways]
+    commands = [lens.command for lens in lenses[: len(ways)] if lens.command]
+    assert [command.command for command in commands] == ways
+    assert commands[0].title == "not launched in the last profile: profile again"
 
 
 def test_hints_stand_at_the_end_of_hot_lines_inside_the_asked_range(marks: Marks) -> None:
