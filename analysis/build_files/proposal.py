@@ -143,6 +143,11 @@ def propose_builds(
     return ProposedBuilds(tuple(found), tuple(refused))
 
 
+def builds_of_sources(directory: Path) -> list[BuildProposal]:
+    """The programs of a directory's sources by calls of hipcc, whatever its build files say."""
+    return _of_sources(directory.absolute(), (), None)
+
+
 def _of_others(directory: Path, programs: Sequence[OtherProgram]) -> list[BuildProposal]:
     """The programs of meson, `configure`, ninja or a compilation database."""
     return [

@@ -86,7 +86,7 @@ def _chosen(
 ) -> tuple[BuildProposal, list[str]]:
     """The proposal to write, and what to say about it. Raises UsageError where there is none, BuildFailed."""
     from hipscope.analysis.build_files.cmake import CMAKE_FILE
-    from hipscope.analysis.build_files.proposal import propose_builds
+    from hipscope.analysis.build_files.proposal import builds_of_sources, propose_builds
     from hipscope.analysis.config import Config
     from hipscope.analysis.errors import BuildFailed
     from hipscope.analysis.run import Run
@@ -113,6 +113,10 @@ def _chosen(
         if program is None and not asked and not any(one.built for one in tried):
             by_cmake = propose_builds(directory, toolchain.calls, below=False, by_make=False, cancel=cancel)
             tried += those_tried([one for one in by_cmake.found if one.origin == CMAKE_FILE])
+        if program is None and not any(one.built for one in tried):
+            of_sources = [one for one in builds_of_sources(directory) if one not in found]
+            by_hipcc = those_tried(of_sources)
+            tried += by_hipcc if any(one.built for one in by_hipcc) else []
     notes = list(proposals.refused)
     last = tried[-1]
     if last.launched:

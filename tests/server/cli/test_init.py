@@ -150,6 +150,15 @@ def test_an_access_out_of_bounds_in_the_first_launch_is_said_with_what_profiles_
     assert "`--keep-going` of profile" in told.stderr
 
 
+def test_sources_are_built_by_hipcc_where_their_makefile_needs_a_compiler_that_is_not_there(cli: Cli) -> None:
+    cli.write("app: main.cpp\n\t../other/bin/hipcc -o $@ $<\n", "Makefile")
+    cli.write('#include "k.h"\n' + LAUNCHES.replace(KERNEL, ""), "main.cpp")
+    cli.write(KERNEL, "k.h")
+    told = cli("init", "--dry-run")
+    assert (told.code, "`make` fails" in told.stderr) == (0, True)
+    assert "# Written by `hipscope init` from main.cpp." in told.stdout
+
+
 def test_a_program_whose_first_launch_faults_gives_way_to_one_that_gets_further(cli: Cli) -> None:
     cli.write("first: bad.cpp\n\thipcc -o $@ $<\nsecond: good.cpp\n\thipcc -o $@ $<\n", "Makefile")
     faults = (
