@@ -62,6 +62,7 @@ LIBRARIES = (
     AbsentLibrary("OpenSSL", r"openssl/.*|ssl|crypto|OpenSSL", "libssl-dev"),
     AbsentLibrary("libcurl", r"curl(?:/.*)?|CURL", "libcurl4-openssl-dev"),
     AbsentLibrary("ncurses", r"n?curses(?:\.h)?|Curses", "libncurses-dev"),
+    AbsentLibrary("FFmpeg", r"lib(?:av|sw)\w+/.*|avcodec|avformat|avutil|swscale", "libavformat-dev, libswscale-dev"),
     AbsentLibrary("libtiff", r"tiff(?:io)?(?:\.h)?|TIFF", "libtiff-dev"),
     AbsentLibrary("CFITSIO", r"fitsio(?:\.h)?|cfitsio|CFITSIO", "libcfitsio-dev"),
     AbsentLibrary("JsonCpp", r"json/json\.h|jsoncpp", "libjsoncpp-dev"),

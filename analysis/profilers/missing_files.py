@@ -29,10 +29,10 @@ _WRITTEN = re.compile(rb'"[^"\n]*"\s*,\s*"[wa][bt+x]*"|\bofstream\b[^;"\n]*"[^"\
 # "usage: main N", "use the event-based method with \"-m event\" argument"
 _ARGUMENTS = re.compile(r"(?<!memory )\busage\b|\barguments?\b|\bcommand[- ]line\b", re.IGNORECASE)
 _USAGE = re.compile(r"\b(?:usage|example):?\s+\S+", re.IGNORECASE)  # the name of the program comes behind it
-# Of people and of pages: neither is a file.
+# Of people and of pages, and "e.g.": none is a file.
 _ADDRESS = re.compile(
     r"\b[A-Za-z][\w+.-]*://\S*|\b[\w.+-]+(?:@| at )[\w-]+\.[\w.-]+\w|\bwww\.\S+"
-    r"|(?<![\w./-])(?:[\w-]+\.)+(?:com|edu|gov|io|net|org)\b(?![./]\w)"
+    r"|(?<![\w./-])(?:e\.g|i\.e)\b(?!\.\w)|(?<![\w./-])(?:[\w-]+\.)+(?:com|edu|gov|io|net|org)\b(?![./]\w)"
 )
 ASKS_FOR_ARGUMENTS = (
     "what it printed speaks of its arguments: give them after `--`, in a line `// hipscope: run ARGUMENTS` of the "

@@ -12,6 +12,7 @@ from hipscope.analysis.build_files.absent_libraries import what_to_install
         ("a.hip:2:10: error: 'thrust/copy.h' file not found (and 2 more)", "Thrust: install libthrust-dev"),
         ("'hipcub/hipcub.hpp' file not found", "hipCUB: install ROCm's hipcub-dev"),
         ("'hipblas/hipblas.h' file not found", "hipBLAS: install ROCm's hipblas-dev"),
+        ("main.hip:2:10: error: 'libavcodec/avcodec.h' file not found", "FFmpeg: install libavformat-dev"),
         ("'hipfft.h' file not found", "hipFFT: install ROCm's hipfft-dev"),
         ('a package configuration file provided by "rocthrust" with any of', "Thrust: install libthrust-dev"),
         ("Could NOT find MPI (missing: MPI_CXX_FOUND)", "MPI: install"),

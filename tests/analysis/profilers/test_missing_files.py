@@ -123,6 +123,11 @@ def test_plain_words_of_a_command_that_are_no_files_are_named_with_what_fetches_
     assert asks == Lacking(ASKS_FOR_ARGUMENTS)
 
 
+def test_an_abbreviation_is_no_file(tmp_path: Path) -> None:
+    said = "e.g. app test/scores.blob 3, i.e., what e.g.txt has\n"
+    assert missing_files(["./app"], tmp_path, said) == ("test/scores.blob", "e.g.txt")
+
+
 def test_addresses_of_people_and_pages_are_no_files(tmp_path: Path) -> None:
     printed = "by Q. Fang <q.fang at neu.edu>, me@home.org\nhttps://here.io/mcx, Here.io\nopen data.inp\n"
     assert missing_files(("./app",), tmp_path, printed) == ("data.inp",)
