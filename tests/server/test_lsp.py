@@ -126,11 +126,15 @@ async def test_our_extension_gets_heat_and_status(client: Editor) -> None:
 async def test_a_save_profiles_and_a_save_without_a_change_does_not(client: Editor) -> None:
     client.open()
     client.save()
-    await until(lambda: [p for m, p in client.custom if "1 finding" in p.get("message", "")])
+
+    def statuses() -> list[str]:
+        return [p["state"] for m, p in client.custom if m == "hipscope/status"]
+
+    await until(lambda: client.marks and statuses()[-1] == "idle")
     client.custom.clear()
     client.save()
     assert await client.stop_jobs(client.uri) == 0
-    assert [p for m, p in client.custom if m == "hipscope/status"] == []
+    assert statuses() == []
     client.change(PROGRAM.replace("0.6 lds", "0.5 lds"))
     client.save()
     await until(lambda: "profiling" in [p.get("state") for _, p in client.custom])
