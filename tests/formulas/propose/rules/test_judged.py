@@ -293,7 +293,6 @@ JUDGED = [
     ("wrap_around", "periodic", [("x + 1 : 0", "x + 1 : 1"), ("x > 0 ?", "x > 1 ?"), ("? y + 1 :", "? y :")]),
     ("division", "rows", [("i - y * width", "i - y * n"), ("unsigned>(i) /", "unsigned>(i + 1) /")]),
     ("restrict", "scaled", [("in[i] * factor[0];\n  twice", "in[0] * factor[0];\n  twice")]),
-    ("register_cache", "scaled", [("= factor[0];", "= factor[1];"), ("in_i = in[i]", "in_i = in[0]")]),
     ("fast_math", "fast", [("__expf(", "__exp10f("), ("rcpf(3.0f)", "rcpf(3.001f)")]),
     ("merge_branches", "kinds", [("0.25f : 0.125f", "0.125f : 0.25f"), ("> 3.0f", ">= 3.0f")]),
     ("fixed_trips", "filtered", [("q < 5", "q < 4"), ("int q = 0; q < taps", "int q = 1; q < taps")]),

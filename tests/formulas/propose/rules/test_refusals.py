@@ -1016,14 +1016,6 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
                 ],
             )
         ),
-        ("register_cache", "scale", [], {"disjoint": ["factor"]}, "advice: another argument may overlap"),
-        (
-            "register_cache",
-            "scale",
-            [("in[i] + factor[1]", "1.0f"), ("twice[i] =", "factor_[i] ="), ("out[i] =", "float o =")],
-            {},
-            "the compiler keeps it anyway",
-        ),
         (
             "division",
             "grid",
@@ -1076,20 +1068,6 @@ _PLAIN = [("[k & 3]", "[1]"), ("[in[i] & 3]", "[1]")]
             ],
             {},
             "depends on local variables",
-        ),
-        (
-            "register_cache",
-            "members",
-            [("const float* in", "float* in"), ("return out[2", "return in[2"), (" * f.scale[0]", "")],
-            {},
-            "`f.in[i]` is written by the kernel",
-        ),
-        (
-            "register_cache",
-            "members",
-            [('"f.scale", "f.out"], "member', '"f.out"], "member')],
-            {},
-            "advice: another argument may overlap it",
         ),
         (
             "division",
@@ -1485,33 +1463,6 @@ __global__ void k(const float* in, float* out) { out[0] = half(in[0]); }
     answer = ask("float_math", source, facts_of({}))
     assert isinstance(answer, Advice)
     assert "`half` is none of the functions that may be rewritten for the kernel" in answer.reason
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ("if (in[0] > 0) { out[0] = in[i]; out[1] = in[i]; }", None),
-        ("out[0] = 1; if (i > 3) out[0] = in[i]; out[1] = in[i];", "under a condition"),
-        ("out[0] = i > 3 ? in[i] : 1; out[1] = in[i];", "under a condition"),
-        ("if (i < 3 && in[i] > 0) out[0] = 1; out[1] = in[i];", "under a condition"),
-        ("out[0] = in[i]; ++i; out[1] = in[i];", "index that changes (`i`)"),
-        ("out[0] = in[i]; in[2] = 1; out[1] = in[i];", "is written by the kernel"),
-        ("out[0] = in[i]; float* p = in; *p = 1; out[1] = in[i];", "is written by the kernel"),
-        ("out[0] = in[i]; float* p = in; ++p; *p = 1; out[1] = in[i];", "other than by subscripts"),
-        ("for (int k = 0; k < i; ++k) out[k] = in[i];", "under a condition"),
-        ("for (int k = 0; k < 4; ++k) out[k] = in[i];", None),
-        ("out[0] = in[(int)out[1]]; out[2] = in[(int)out[1]];", "itself loaded"),
-    ],
-)
-def test_the_register_cache_loads_only_what_is_read_anyway(body: str, reason: str | None) -> None:
-    text = f"__global__ void k(float* in, float* out) {{\n  int i = threadIdx.x;\n  {body}\n}}\n"
-    facts = facts_of({"launches": ONE, "disjoint": ["in", "out"]})
-    answer = ask("register_cache", text.encode(), facts)
-    if reason is None:
-        assert candidates(answer)[0].text.count(b"= in[i];") == 1
-    else:
-        assert isinstance(answer, Refusal)
-        assert reason in answer.reason
 
 
 @pytest.mark.parametrize("columns", [1, 7, 8, 9, 15, 64, 100])

@@ -60,10 +60,6 @@ SOUND = {
         "int* sum, const int* in, int n",
         "for (int i = 0; i < n; ++i) { atomicAdd(&sum[threadIdx.x], in[i]); }",
     ),
-    "register_cache": (
-        "float* out, const float* in, int n",
-        "float v = in[n]; out[0] = v; out[1] = in[n];",
-    ),
     "restrict": (
         "float* out, const float* in",
         "out[threadIdx.x] = in[threadIdx.x];",
@@ -152,12 +148,6 @@ WRONG = {
     ("register_sum", "int* sum, const int* in, int n, int t"): (
         "for (int i = 0; i < n; ++i) { atomicAdd(&sum[t], in[i]); advance(t); }",
         "int& r = t; for (int i = 0; i < n; ++i) { atomicAdd(&sum[t], in[i]); ++r; }",
-    ),
-    ("register_cache", "float* out, const float* in, int n"): (
-        "int j = n; int& r = j; float v = in[j]; out[0] = v; r = 3; out[1] = in[j];",
-        'int j = n; float v = in[j]; out[0] = v; asm volatile("v_mov_b32 %0, 3" : "=v"(j)); out[1] = in[j];',
-        "int j = n; float v = in[j]; out[0] = v; advance(j); out[1] = in[j];",
-        "float v = in[n]; out[0] = v; publish((int*)out); while (in[n] == v) {} out[1] = in[n];",
     ),
     ("restrict", "float* out, const float* in, int* flag"): (
         "while (flag[blockIdx.x] == 0) {} out[threadIdx.x] = in[threadIdx.x];",
