@@ -5,6 +5,7 @@ Takes the source and its project headers, gives the texts of the declarations in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ def needed_declarations(
     known = [d for name, text in texts.items() for d in _declarations(text, name, macros)]
     wanted = set(_names(kernel.body_node))
     for word in (kernel.template_head, *kernel.attributes, *(p.type for p in kernel.parameters)):
-        wanted |= set(_words(word))
+        wanted |= set(re.findall(r"\w+", word))
     taken: set[int] = set()
     changed = True
     while changed:
@@ -83,7 +84,7 @@ def _conditions(node: Node) -> frozenset[str]:
     around = node.parent
     while around is not None:
         if around.type in _CONDITIONAL:
-            found |= set(_words(text_of(around).partition("\n")[0]))
+            found |= set(re.findall(r"\w+", text_of(around).partition("\n")[0]))
         around = around.parent
     return frozenset(found)
 
@@ -146,15 +147,5 @@ def _names(node: Node) -> frozenset[str]:
     found = {text_of(n) for n in walk(node) if n.type in _NAMES}
     for n in walk(node):
         if n.type == "preproc_arg":
-            found |= set(_words(text_of(n)))
+            found |= set(re.findall(r"\w+", text_of(n)))
     return frozenset(found)
-
-
-def _words(text: str) -> Iterator[str]:
-    word = ""
-    for character in text + " ":
-        if character.isalnum() or character == "_":
-            word += character
-        elif word:
-            yield word
-            word = ""

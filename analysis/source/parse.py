@@ -15,7 +15,6 @@ from tree_sitter import Language, Node, Parser
 
 from hipscope.analysis.source.nodes import (
     BARRIERS,
-    LOOPS,
     arguments_of,
     called,
     child_of,
@@ -31,7 +30,6 @@ from hipscope.analysis.source.syntax import (
     FileSyntax,
     KernelSyntax,
     LaunchExpression,
-    Loop,
     Parameter,
     SharedArray,
     Span,
@@ -397,11 +395,6 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
         ),
         atomics=tuple(
             _atomic(n) for n in walk(body) if (called(n) or "").startswith(("atomic", "unsafeAtomic"))
-        ),
-        loops=tuple(
-            Loop(n.type.removesuffix("_statement"), span_of(n), span_of(child_of(n, "body")))
-            for n in walk(body)
-            if n.type in LOOPS and n.child_by_field_name("body") is not None
         ),
         thread_dependent=dependent.names,
         uniform_uses=dependent.uniform,

@@ -89,15 +89,6 @@ class Atomic:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """A loop and the span of its body."""
-
-    kind: str
-    span: Span
-    body: Span
-
-
-@dataclass(frozen=True)
 class LaunchExpression:
     """One launch in host code, `kernel<<<grid, block, ...>>>(...)` or hipLaunchKernelGGL; texts as written."""
 
@@ -167,7 +158,6 @@ class KernelSyntax:
     subscripts: tuple[Subscript, ...]
     barriers: tuple[Barrier, ...]
     atomics: tuple[Atomic, ...]
-    loops: tuple[Loop, ...]
     thread_dependent: frozenset[str]
     uniform_uses: frozenset[tuple[str, int]]
     body_node: Node = field(repr=False, compare=False)

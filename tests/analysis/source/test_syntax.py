@@ -105,7 +105,6 @@ def test_lds_subscripts_barriers_atomics_and_loops_are_found() -> None:
         ("atomicAdd", True),
         ("atomicAdd", False),
     ]
-    assert [loop.kind for loop in kernel.loops] == ["for"]
 
 
 def test_launches_of_both_forms_are_found() -> None:

@@ -22,10 +22,8 @@ from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Answer, Candidate
 from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
-    Style,
     fresh_name,
-    indentation,
-    line_start,
+    in_place_of,
     style_of,
 )
 from hipscope.formulas.propose.rules.shared.moved_declarations import removal
@@ -159,7 +157,8 @@ def _candidate(source: bytes, kernel: KernelSyntax, plans: list[_Plan]) -> Candi
     for plan in plans:
         own = [fresh_name(stem, style, given) for stem in ("value", "found")]
         given += own
-        splices.append(_replaced(source, plan.loop, list(plan.statements(own[0], own[1], style.step)), style))
+        lines = list(plan.statements(own[0], own[1], style.step))
+        splices.append(in_place_of(source, plan.loop.node, lines, style))
     kept = " ".join(s.text.decode() for s in splices)
     splices += _left_over(source, kernel, [plan.loop.node for plan in plans], kept)
     lines = ", ".join(str(p.loop.line) for p in plans)
@@ -181,18 +180,6 @@ def _candidate(source: bytes, kernel: KernelSyntax, plans: list[_Plan]) -> Candi
         exact=not sums,
         assumes=(device,) * beyond,
     )
-
-
-def _replaced(source: bytes, loop: CasLoop, lines: list[str], style: Style) -> Splice:
-    """The loop by the statements that do the same."""
-    node, indent = loop.node, indentation(source, loop.node.start_byte)
-    listed = node.parent is not None and node.parent.type == "compound_statement"
-    alone = not source[line_start(source, node.start_byte) : node.start_byte].strip()
-    text = f"{style.newline}{indent}".join(lines)
-    if len(lines) > 1 and not (listed and alone):
-        inner = "".join(f"{indent}{style.step}{line}{style.newline}" for line in lines)
-        text = f"{{{style.newline}{inner}{indent}}}"
-    return Splice(node.start_byte, node.end_byte, text.encode())
 
 
 def _left_over(source: bytes, kernel: KernelSyntax, loops: list[Node], kept: str) -> Iterator[Splice]:
