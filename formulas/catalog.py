@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hipscope.formulas.propose.rules import rules
+from hipscope.formulas.tables import table
 
 PAGE = "docs/recipes.md"
 _HEAD = """# Recipes
@@ -20,7 +21,6 @@ kernel* is asked whatever was found. *Results* says what the proof demands. `hip
 needs and assumes. [Rewrites](rewrites.md) tells how an edit is proved.
 """
 _SAME = "same bits"
-_BUSY = "any kernel with 5 % of the time"
 
 
 @dataclass(frozen=True)
@@ -38,56 +38,28 @@ class RewriteEntry:
     programs: str = ""
 
 
-# What is no rule of a single kernel's text: the search over hints, and edits of launches.
-_SEARCHES = (
-    RewriteEntry(
-        "compiler_hints",
-        "Loops and branches",
-        _BUSY,
-        "tells the compiler how often to unroll hot loops, and writes steps out with their loads first",
-        "recorded cycles that say which loops are hot",
-        "as `restrict` and `launch_bounds`, where it says the same",
-        "same bits; in vectors, sums of floats in another order",
-    ),
-    RewriteEntry(
-        "launch_shape",
-        "Launches",
-        "launchConfig",
-        "the numbers in host code that workgroups and grids come from",
-        "a number in the program's text; every size of the problem reached",
-        results="as proved",
-    ),
-    RewriteEntry(
-        "shared_items",
-        "Launches",
-        _BUSY,
-        "4 to 64 neighbouring lanes share a work-item; kernel and launch change together",
-        "work-items numbered by `blockIdx.x * blockDim.x + threadIdx.x`, loops that put something together, launches "
-        "in the kernel's own file",
-        results="same bits; sums in another order",
-    ),
-)
+# What is no rule of a single kernel's text.
+_SEARCHES = tuple(RewriteEntry(name=name, **row) for name, row in table("searches").items())
 
 
 def rewrites() -> tuple[RewriteEntry, ...]:
     """All rewrites that give an edit, by group in the order of the page, then by name."""
     found = [*_SEARCHES]
     for rule in rules():
-        if not rule.advice:
-            about = rule.about
-            found.append(
-                RewriteEntry(
-                    name=rule.name,
-                    group=rule.group,
-                    answers=", ".join(rule.answers) if not rule.anywhere else _anywhere(rule.answers),
-                    changes=about["changes"][:1].lower() + about["changes"][1:],
-                    needs=about.get("needs", ""),
-                    assumes=about.get("assumes", ""),
-                    results=about.get("results", _SAME),
-                    approximate=bool(rule.approximate),
-                    programs=about.get("for", ""),
-                )
+        about = rule.about
+        found.append(
+            RewriteEntry(
+                name=rule.name,
+                group=rule.group,
+                answers=", ".join(rule.answers) if not rule.anywhere else _anywhere(rule.answers),
+                changes=about["changes"][:1].lower() + about["changes"][1:],
+                needs=about.get("needs", ""),
+                assumes=about.get("assumes", ""),
+                results=about.get("results", _SAME),
+                approximate=rule.approximate,
+                programs=about.get("for", ""),
             )
+        )
     return tuple(sorted(found, key=lambda entry: (_GROUPS.index(entry.group), entry.name)))
 
 

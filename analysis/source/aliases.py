@@ -12,10 +12,16 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import ancestors, child_of, declared_name, is_in, names_in, text_of, walk
+from hipscope.analysis.source.nodes import (
+    ancestors,
+    child_of,
+    declarations_in,
+    is_in,
+    names_in,
+    text_of,
+    walk,
+)
 from hipscope.analysis.source.syntax import KernelSyntax
-
-_WRAPPED = ("pointer_declarator", "reference_declarator", "init_declarator", "parenthesized_declarator")
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ def aliases_in(kernel: KernelSyntax) -> dict[str, Alias]:
     if any(n.type == "lambda_expression" for n in walk(body)):
         return {}
     declared = Counter(p.name for p in kernel.parameters)
-    declared.update(text_of(name) for node in walk(body) for name in _names_declared(node))
+    declared.update(name for name, _, _ in declarations_in(body))
     changes = list(_changes(body))
     found: dict[str, Alias] = {}
     for node in walk(body):
@@ -51,17 +57,6 @@ def aliases_in(kernel: KernelSyntax) -> dict[str, Alias]:
     return found
 
 
-def _names_declared(node: Node) -> Iterator[Node]:
-    if node.type == "declaration":
-        for declarator in node.children_by_field_name("declarator"):
-            inner = declarator
-            while inner.type in _WRAPPED and inner.named_children:
-                inner = inner.child_by_field_name("declarator") or inner.named_children[-1]
-            name = inner if inner.type == "identifier" else declared_name(inner)
-            if name is not None:
-                yield name
-
-
 def _alias(declaration: Node) -> Alias | None:
     declarators = declaration.children_by_field_name("declarator")
     if len(declarators) != 1 or declarators[0].type != "init_declarator":
@@ -70,12 +65,12 @@ def _alias(declaration: Node) -> Alias | None:
         return None
     target, value = child_of(declarators[0], "declarator"), declarators[0].child_by_field_name("value")
     pointer = target.type == "pointer_declarator"
-    names = list(_names_declared(declaration))
+    names = [name for name, _, _ in declarations_in(declaration)]
     if value is None or value.type in ("initializer_list", "argument_list") or len(names) != 1:
         return None
     if pointer and any(c.type == "pointer_declarator" for c in target.named_children):
         return None
-    return Alias(text_of(names[0]), value, declaration, pointer)
+    return Alias(names[0], value, declaration, pointer)
 
 
 def _changes(body: Node) -> Iterator[tuple[str, Node]]:

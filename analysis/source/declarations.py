@@ -113,7 +113,7 @@ def _declared(node: Node) -> frozenset[str]:
         return frozenset(text_of(n) for n in (name, *enumerators) if n is not None)
     if node.type == "template_declaration":
         return frozenset().union(
-            *(_declared(c) for c in node.children if c.type in _DECLARED or _is_function(c))
+            *(_declared(c) for c in node.children if c.type in {*_DECLARED, "function_definition"})
         )
     names: set[str] = set()
     declarators = node.children_by_field_name("declarator")
@@ -128,13 +128,9 @@ def _declared(node: Node) -> frozenset[str]:
     return frozenset(names)
 
 
-def _is_function(node: Node) -> bool:
-    return node.type == "function_definition"
-
-
 def _is_host_or_kernel(node: Node) -> bool:
     """A function that only the host can call, or another kernel: the kernel cannot use it."""
-    functions = [n for n in (node, *node.children) if _is_function(n)]
+    functions = [n for n in (node, *node.children) if n.type == "function_definition"]
     if not functions:
         return False
     words = {n.type for n in walk(functions[0])} | {text_of(c) for c in functions[0].children}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, code_of, squeeze, text_of
-from hipscope.analysis.source.parse import attribute_macros, constants_of, tree_of
+from hipscope.analysis.source.parse import attribute_macros, constants_of, parameter_of, tree_of
 
 _NOT_ENTERED = ("compound_statement", "parameter_list", "argument_list", "initializer_list")
 
@@ -149,7 +149,9 @@ def _function(node: Node) -> tuple[str | None, Function] | None:
         returns=("const " if constant else "")
         + (squeeze(text_of(kind)) if kind is not None else "")
         + suffix,
-        parameters=tuple(_parameters(child_of(declarator, "parameters"))),
+        parameters=tuple(
+            _parameter(p) for p in child_of(declarator, "parameters").named_children if p.type != "comment"
+        ),
         body=body,
         text=squeeze(code_of(body)),
     )
@@ -169,29 +171,8 @@ def _structure_around(node: Node) -> str | None:
     return text_of(name).partition("<")[0].strip() if name is not None else ""
 
 
-_DECLARATORS = ("reference_declarator", "pointer_declarator", "array_declarator", "parenthesized_declarator")
-
-
-def _parameters(listed: Node) -> Iterator[tuple[str, str]]:
-    """(name, type as written) of each parameter; a name is empty where there is none or it has a default value."""
-    for node in listed.named_children:
-        if node.type == "comment":
-            continue
-        name = node.child_by_field_name("declarator") if node.type == "parameter_declaration" else None
-        while name is not None and name.type in _DECLARATORS:
-            if name.type == "array_declarator":
-                name = name.child_by_field_name("declarator")
-                continue
-            inner = [
-                c for c in name.named_children if c.type not in ("type_qualifier", "ms_restrict_modifier")
-            ]
-            name = inner[-1] if inner else None
-        if name is None or name.type != "identifier":
-            yield "", squeeze(text_of(node))
-            continue
-        whole, at = node.text or b"", name.start_byte - node.start_byte
-        kind = whole[:at] + b" " + whole[at + len(name.text or b"") :]
-        yield (
-            text_of(name),
-            re.sub(r"\s*([*&<>,])\s*", r"\1", squeeze(kind.decode("utf-8", "replace"))).strip(),
-        )
+def _parameter(node: Node) -> tuple[str, str]:
+    """(name, type as written) of a parameter; the name is empty where there is none or it has a default value."""
+    read = parameter_of(node)
+    plain = node.type == "parameter_declaration" and ")(" not in read.type
+    return (read.name, read.type) if plain and read.name else ("", squeeze(text_of(node)))

@@ -367,7 +367,7 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
     kind = definition.child_by_field_name("type")
     dependent = thread_variables(body, varying)
     parameters = tuple(
-        _parameter(p)
+        parameter_of(p)
         for p in child_of(declarator, "parameters").named_children
         if p.type in ("parameter_declaration", "optional_parameter_declaration")
     )
@@ -386,7 +386,7 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
         parameters=parameters,
         span=span_of(outer),
         body=span_of(body),
-        shared=tuple(a for n in walk(body) if n.type == "declaration" for a in _shared(n)),
+        shared=tuple(shared_arrays(body)),
         subscripts=tuple(s for n in walk(body) if (s := _subscript(n)) is not None),
         barriers=tuple(
             Barrier(span_of(n), divergence(n, body, dependent.names, dependent.uniform))
@@ -404,7 +404,8 @@ def _kernel(definition: Node, varying: frozenset[str]) -> KernelSyntax:
     )
 
 
-def _parameter(node: Node) -> Parameter:
+def parameter_of(node: Node) -> Parameter:
+    """A parameter's name and type as they are written."""
     declarator = node.child_by_field_name("declarator")
     name = declared_name(declarator) if declarator is not None else None
     whole = text_of(node)
@@ -423,29 +424,34 @@ def _parameter(node: Node) -> Parameter:
     )
 
 
-def _shared(declaration: Node) -> Iterator[SharedArray]:
-    qualifiers = {
-        text_of(c) for c in declaration.children if c.type in ("type_qualifier", "storage_class_specifier")
-    }
-    if "__shared__" not in qualifiers:
-        return
-    element = declaration.child_by_field_name("type")
-    for declarator in declaration.children_by_field_name("declarator"):
-        sizes: list[Node | None] = []
-        inner = declarator
-        while inner.type == "array_declarator":
-            sizes.append(inner.child_by_field_name("size"))
-            inner = child_of(inner, "declarator")
-        sizes.reverse()
-        name = declared_name(inner)
-        yield SharedArray(
-            name=text_of(name) if name is not None else "",
-            element_type=squeeze(text_of(element)) if element is not None else "",
-            dimensions=tuple(text_of(s) if s is not None else "" for s in sizes),
-            sizes=tuple(span_of(s) for s in sizes if s is not None),
-            dynamic="extern" in qualifiers,
-            span=span_of(declaration),
-        )
+def shared_arrays(around: Node) -> Iterator[SharedArray]:
+    """The `__shared__` arrays that are declared at or below a node."""
+    for declaration in walk(around):
+        if declaration.type != "declaration":
+            continue
+        qualifiers = {
+            text_of(c)
+            for c in declaration.children
+            if c.type in ("type_qualifier", "storage_class_specifier")
+        }
+        if "__shared__" not in qualifiers:
+            continue
+        element = declaration.child_by_field_name("type")
+        for declarator in declaration.children_by_field_name("declarator"):
+            sizes: list[Node | None] = []
+            inner = declarator
+            while inner.type == "array_declarator":
+                sizes.insert(0, inner.child_by_field_name("size"))
+                inner = child_of(inner, "declarator")
+            name = declared_name(inner)
+            yield SharedArray(
+                name=text_of(name) if name is not None else "",
+                element_type=squeeze(text_of(element)) if element is not None else "",
+                dimensions=tuple(text_of(s) if s is not None else "" for s in sizes),
+                sizes=tuple(span_of(s) for s in sizes if s is not None),
+                dynamic="extern" in qualifiers,
+                span=span_of(declaration),
+            )
 
 
 def _subscript(node: Node) -> Subscript | None:
@@ -508,8 +514,7 @@ def _launches(root: Node) -> Iterator[LaunchExpression]:
             shape, arguments = list(arguments[1:5]), arguments[5:]
         else:
             continue
-        shape += ["0"] * (3 - len(shape))
-        yield LaunchExpression(name, shape[0], shape[1], shape[2], arguments, span_of(node))
+        yield LaunchExpression(name, shape[0], shape[1], arguments, span_of(node))
 
 
 def _guarded(root: Node) -> Node:

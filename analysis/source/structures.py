@@ -117,14 +117,14 @@ def holds_numbers(definitions: Definitions, type_name: str, depth: int = 0) -> b
         return True
     if (alias := definitions.aliases.get(name)) is not None:
         return holds_numbers(definitions, alias, depth + 1)
-    known = [
-        (member, given)
-        for node, given in lineage(definitions, name)
+    known = lineage(definitions, name)
+    held = [
+        _fields(member, given) if member.type == "field_declaration" else None
+        for node, given in known
         for member in child_of(node, "body").named_children
         if member.type not in _NO_DATA
     ]
-    held = [_fields(m, given) if m.type == "field_declaration" else None for m, given in known]
-    return bool(lineage(definitions, name)) and all(
+    return bool(known) and all(
         fields is not None and all(holds_numbers(definitions, kind, depth + 1) for _, kind, _ in fields)
         for fields in held
     )

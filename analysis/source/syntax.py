@@ -95,7 +95,6 @@ class LaunchExpression:
     kernel: str
     grid: str
     block: str
-    shared_bytes: str
     arguments: tuple[str, ...]
     span: Span
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from tree_sitter import Node
 
 from hipscope.analysis.source.nodes import child_of, names_in, operator_of, text_of, walk
-from hipscope.analysis.source.parse import parse, parse_expression
-from hipscope.analysis.source.syntax import FileSyntax
+from hipscope.analysis.source.parse import parse, parse_expression, shared_arrays
+from hipscope.analysis.source.syntax import FileSyntax, SharedArray
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
 
 _OPENING = {b"(": b")", b"[": b"]"}
@@ -25,25 +24,11 @@ _CONSTANT = re.compile(
     rb"^\s*#\s*define\s+(?P<defined>\w+)[ \t]+(?P<text>.+)"
     rb"|\bconst(?:expr)?\b[^=;()]*?\b(?P<declared>\w+)\s*=\s*(?P<value>[^;,]+)"
 )
-_DECLARED_ARRAY = re.compile(rb"(\w+)\s*((?:\[[^\]]*\]\s*)+)")
-_SHARED = re.compile(
-    rb"__shared__\s+(?P<type>[\w:<>, ]+?)\s+(?P<arrays>(?:(?:,\s*)?\w+\s*(?:\[[^\]]*\]\s*)+)+)"
-)
 _COMMENT_OR_STRING = re.compile(
     rb"//(?:[^\\\r\n]|\\(?:\r\n|.|\n))*|/\*.*?(?:\*/|\Z)"
     rb"|R\"([^()\\\s]{0,16})\(.*?\)\1\"|\"(?:\\.|[^\"\\\r\n])*\"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\r\n])*'",
     re.DOTALL,
 )
-
-
-@dataclass(frozen=True)
-class SharedDeclaration:
-    """A `__shared__` declaration: name, element type, dimensions as written, and its line."""
-
-    name: str
-    element: str
-    dimensions: tuple[str, ...]
-    line: int
 
 
 def column_range(
@@ -66,15 +51,12 @@ def column_range(
     return ByteColumn(first + 1), ByteColumn(end + 1)
 
 
-def shared_array_at(texts: SourceTexts, file: str, line: int) -> SharedDeclaration | None:
+def shared_array_at(texts: SourceTexts, file: str, line: int) -> SharedArray | None:
     """The `__shared__` array that the line subscripts: of several with one name, the last one declared before it."""
-    text = code_line(texts, file, line).decode("utf-8", "replace")
-    used = (
-        [a for a in _shared_arrays(texts, file) if re.search(rf"\b{re.escape(a.name)}\s*\[", text)]
-        if text
-        else []
-    )
-    return max(used, key=lambda array: (array.line <= line, array.line), default=None)
+    text, data = code_line(texts, file, line).decode("utf-8", "replace"), texts.read(file)
+    arrays = shared_arrays(_syntax(data).root) if text and data is not None else ()
+    used = [a for a in arrays if a.dimensions and re.search(rf"\b{re.escape(a.name)}\s*\[", text)]
+    return max(used, key=lambda array: (array.span.line <= line, array.span.line), default=None)
 
 
 def subscripts_at(texts: SourceTexts, file: str, line: int, name: str) -> tuple[str, ...]:
@@ -194,17 +176,6 @@ def _without_comments(data: bytes) -> bytes:
         return re.sub(rb"[^\r\n]", b" ", text) if text.startswith(b"/") else text
 
     return _COMMENT_OR_STRING.sub(blank, data)
-
-
-def _shared_arrays(texts: SourceTexts, file: str) -> Iterable[SharedDeclaration]:
-    for number, text in enumerate(code_lines(texts, file), start=1):
-        for match in _SHARED.finditer(text) if b"__shared__" in text else ():
-            element = match["type"].decode("utf-8", "replace").strip()
-            for name, sizes in _DECLARED_ARRAY.findall(match["arrays"]):
-                dimensions = (
-                    size.decode("utf-8", "replace").strip() for size in re.findall(rb"\[([^\]]*)\]", sizes)
-                )
-                yield SharedDeclaration(name.decode("utf-8", "replace"), element, tuple(dimensions), number)
 
 
 def constant_value(texts: SourceTexts, file: str, text: str) -> int | None:

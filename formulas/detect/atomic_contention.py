@@ -12,14 +12,13 @@ from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Objective, Related
 from hipscope.formulas.detect.cas_loops import emulated_at
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.memory_kind import lives_where
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
 from hipscope.formulas.detect.slow_arithmetic import lanes_in_turn
 from hipscope.formulas.detect.time_at_stake import (
-    LATENCY_COUNTERS,
     cost_share,
     counted_waits,
     latency_bound,
@@ -41,21 +40,6 @@ class AtomicContention(Worded):
 
     name: ClassVar[str] = "atomicContention"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_WAVE, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("instructions",), "a finding per line"),
-        Need(
-            ("counters",),
-            "a finding per kernel",
-            (
-                "TCC_ATOMIC_sum",
-                "TCC_REQ_sum",
-                "SQ_WAIT_ANY",
-                "SQ_WAVE_CYCLES",
-                *LATENCY_COUNTERS,
-            ),
-            ("gfx942", "gfx950"),
-        ),
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; one per kernel from counters."""

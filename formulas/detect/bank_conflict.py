@@ -13,7 +13,7 @@ from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import constant_value, shared_array_at, subscripts_at
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Objective, Related
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, sites
 from hipscope.formulas.detect.time_at_stake import counted_waits, smaller, unit_share, wait_share
@@ -28,15 +28,6 @@ class BankConflict(Worded):
 
     name: ClassVar[str] = "bankConflict"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("instructions",), "a finding per line"),
-        Need(
-            ("counters",),
-            "a finding per kernel",
-            ("SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"),
-            ("gfx908", "gfx90a", "gfx942", "gfx950"),
-        ),
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first; one per kernel from counters."""
@@ -92,7 +83,9 @@ def _finding(
     related = (
         (
             Related(
-                site.file, array.line, f"{array.name} is declared here with rows of {array.dimensions[-1]}"
+                site.file,
+                array.span.line,
+                f"{array.name} is declared here with rows of {array.dimensions[-1]}",
             ),
         )
         if array is not None and array.dimensions

@@ -12,7 +12,7 @@ from typing import ClassVar
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import branch_around, code_line
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Related, Work
 from hipscope.formulas.detect.instruction_mix import (
     counts_all,
     is_synchronising,
@@ -40,15 +40,6 @@ class BranchDivergence(Worded):
 
     name: ClassVar[str] = "branchDivergence"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(LANES, "up"),)
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("instructions",), "a finding per line"),
-        Need(
-            ("counters",),
-            "a finding per kernel",
-            ("SQ_THREAD_CYCLES_VALU", "SQ_ACTIVE_INST_VALU", "GRBM_GUI_ACTIVE"),
-            ("gfx90a", "gfx942", "gfx950"),
-        ),
-    )
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

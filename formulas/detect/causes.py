@@ -7,7 +7,7 @@ spends its time on when none of them speaks. The words stand in causes.toml.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hipscope.analysis.metrics.line_costs import user_frame
@@ -34,13 +34,20 @@ from hipscope.formulas.tables import THRESHOLDS, table
 
 @dataclass(frozen=True)
 class Cause:
-    """What takes time, as the end of "this line ...", and what makes it less."""
+    """A row of the table."""
 
     words: str
     remedy: str
+    instructions: Sequence[str] = ()
+    waits: Sequence[str] = ()
 
 
 CAUSES: Mapping[str, Cause] = {name: Cause(**row) for name, row in table("causes").items()}
+_ONCE = {StallReason(wait): name for name, cause in CAUSES.items() for wait in cause.waits}
+_ISSUED = sorted(
+    ((start, name) for name, cause in CAUSES.items() for start in cause.instructions),
+    key=lambda begin: -len(begin[0]),
+)
 
 
 @dataclass(frozen=True)
@@ -227,23 +234,6 @@ _LOOP = THRESHOLDS["latencyHiding.rounds"]
 _BATCH = 16  # load instructions of a line: more than one expression has, so that a loop was unrolled there
 
 
-_ONCE: Mapping[StallReason, str] = {
-    StallReason.ATOMIC: "atomics",
-    StallReason.SCRATCH_MEMORY: "scratch",
-    StallReason.BARRIER: "barrier",
-    StallReason.INSTRUCTION_FETCH: "fetch",
-    StallReason.ISSUE_CONTENTION: "contention",
-    StallReason.SLEEP: "polling",
-    # What only other vendors' profilers and hardware samples tell apart.
-    StallReason.MEMORY_QUEUE: "memory queue",
-    StallReason.MATH_PIPE: "math pipe",
-    StallReason.TEXTURE: "texture",
-    StallReason.FENCE: "fences",
-    StallReason.NOT_SELECTED: "contention",
-    StallReason.CONSTANT_CACHE: "constants",
-}
-
-
 def _wait(
     instruction: Instruction,
     reason: StallReason,
@@ -283,8 +273,8 @@ def _work(instruction: Instruction, slow: Mapping[int, str]) -> str:
     name = mnemonic(instruction)
     if instruction.index in slow:
         return slow[instruction.index]
-    for prefixes, cause in _WORK:
-        if name.startswith(prefixes):
+    for start, cause in _ISSUED:
+        if name.startswith(start):
             return cause
     if is_scratch(instruction):
         return "scratch"
@@ -303,28 +293,3 @@ WORK = frozenset(
     }
 )
 _INTEGER = ("_u32", "_i32", "_u64", "_i64", "_b32", "_b64", "_u16", "_i16", "_u24", "_i24")
-_WORK: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("v_mfma", "v_smfmac"), "matrix"),
-    (
-        (
-            "v_mov",
-            "v_cndmask",
-            "v_cmp",
-            "v_cvt",
-            "v_perm",
-            "v_accvgpr",
-            "v_readlane",
-            "v_readfirstlane",
-            "v_writelane",
-        ),
-        "moves",
-    ),
-    (("v_exp_", "v_log_", "v_sin_", "v_cos_", "v_sqrt_", "v_rsq_"), "function"),
-    (("v_rcp_", "v_div_"), "division"),
-    (("s_cbranch", "s_branch", "s_cmp"), "control"),
-    (("s_load", "s_mul", "s_add", "s_sub", "s_lsh", "s_ash", "s_bfe", "s_mov"), "integers"),
-    (("ds_bpermute", "ds_permute", "ds_swizzle"), "lane exchange"),
-    (("ds_",), "LDS"),
-    (("global_atomic", "flat_atomic", "buffer_atomic"), "atomics"),
-    (("global_", "flat_", "buffer_"), "memory queue"),
-)

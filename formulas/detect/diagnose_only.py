@@ -14,12 +14,12 @@ from hipscope.analysis.metrics.roofline import Bound, Roofline, roofline
 from hipscope.analysis.metrics.stalls import stall_table, total_cycles
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Objective
 from hipscope.formulas.detect.causes import AT_THE_ROOF, CAUSES, WORK, LineCause, line_causes, time_by_cause
 from hipscope.formulas.detect.dataflow import uniform_instructions
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site
 from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
-from hipscope.formulas.tables import THRESHOLDS, Worded
+from hipscope.formulas.tables import THRESHOLDS, Worded, table
 
 
 class DiagnoseOnly(Worded):
@@ -27,7 +27,6 @@ class DiagnoseOnly(Worded):
 
     name: ClassVar[str] = "diagnoseOnly"
     objectives: ClassVar[tuple[Objective, ...]] = ()
-    needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "the bound from counters and instructions"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding for the kernel; none when nothing is known of what bounds it."""
@@ -116,19 +115,7 @@ def _sentence(line: LineCause, slow: SlowLine | None, uniform: Collection[int]) 
 
 _SAME = 0.6  # of the executed instructions: then the rest can be hoisted as well
 _MINOR = 3  # times smaller than the first cause: left out
-_WORDS: Mapping[Bound, str] = {
-    "memory": "bound by memory bandwidth: it gets faster by moving fewer bytes",
-    "vmem": "bound by the vector memory units: it gets faster by fewer and denser accesses",
-    "compute": "bound by the vector units: it gets faster by executing fewer or cheaper instructions",
-    "issue": "bound by instruction issue: waves wait for their turn, it gets faster by executing fewer instructions",
-    "latency": "bound by latency: no unit is busy, waves wait for results of earlier instructions",
-    "lds": "bound by the LDS: it gets faster by fewer or wider LDS accesses",
-    "atomics": "bound by atomics: it gets faster by fewer of them",
-    "l2": "bound by the L2: it gets faster by fewer and denser accesses, or by reuse in LDS and registers",
-    "occupancy": "bound by latency with few waves to hide it: it gets faster with more waves on a SIMD",
-    "launch": "so short that launching it takes most of the time: it gets faster by launching less often",
-    "unknown": "",
-}
+_WORDS: Mapping[Bound, str] = table("formulas")["diagnoseOnly"]["bounds"]
 
 
 def _message(profile: Profile, kernel: Kernel, roof: Roofline) -> str:

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.causes import LineCause, line_causes
-from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
+from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, per_wave, waves
 from hipscope.formulas.detect.precision import Precision
 from hipscope.formulas.detect.sites import Site, finding_at
 from hipscope.formulas.detect.slow_arithmetic import SlowLine, slow_lines
@@ -30,7 +30,6 @@ class DoubleDivision(Worded):
 
     name: ClassVar[str] = "doubleDivision"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(OPERATIONS, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
@@ -51,10 +50,7 @@ class DoubleDivision(Worded):
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """How many a wave computes, by the instruction that each begins with."""
-        number = waves(kernel)
-        if not counts_all(kernel) or not number:
-            return {}
-        return {OPERATIONS: sum(i.hits for i in kernel.instructions if _begins(i)) / number}
+        return per_wave(kernel, OPERATIONS, _begins)
 
 
 def _begins(instruction: Instruction) -> bool:

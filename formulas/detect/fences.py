@@ -14,8 +14,8 @@ from hipscope.analysis.metrics.stalls import blamed_stalls, total_cycles
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import code_line
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective
-from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
+from hipscope.formulas.base import Evidence, Finding, Objective
+from hipscope.formulas.detect.instruction_mix import mnemonic, per_wave, waves
 from hipscope.formulas.detect.sites import Site, finding_at, sites
 from hipscope.formulas.detect.time_at_stake import cost_share
 from hipscope.formulas.tables import Worded
@@ -32,7 +32,6 @@ class Fences(Worded):
 
     name: ClassVar[str] = "fences"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_FENCES, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding per line, worst first."""
@@ -46,10 +45,7 @@ class Fences(Worded):
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """How often each wave writes back or invalidates caches."""
-        number = waves(kernel)
-        if not counts_all(kernel) or not number:
-            return {}
-        return {_FENCES: sum(i.hits for i in kernel.instructions if is_fence(i)) / number}
+        return per_wave(kernel, _FENCES, is_fence)
 
 
 def is_fence(instruction: Instruction) -> bool:

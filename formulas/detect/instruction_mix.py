@@ -95,6 +95,14 @@ def waves(kernel: Kernel) -> float | None:
     return None if size is None else float(sum(workgroups(d) * _waves_per_group(d, size) for d in profiled))
 
 
+def per_wave(kernel: Kernel, metric: str, which: Callable[[Instruction], bool]) -> dict[str, float]:
+    """How many of these instructions a wave executes, as that metric; nothing where not all are counted."""
+    number = waves(kernel)
+    if not counts_all(kernel) or not number:
+        return {}
+    return {metric: sum(i.hits for i in kernel.instructions if which(i)) / number}
+
+
 def launched_lanes(kernel: Kernel) -> float | None:
     """Lanes that a wave of the profiled launches starts with, on average; None without shapes.
 

@@ -16,7 +16,7 @@ from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Objective
 from hipscope.formulas.detect.dataflow import addressed_by_loads
 from hipscope.formulas.detect.instruction_mix import counts_all, is_synchronising, mnemonic, waves
 from hipscope.formulas.detect.memory_access import wasteful, wasteful_loads
@@ -44,7 +44,6 @@ class LatencyHiding(Worded):
 
     name: ClassVar[str] = "latencyHiding"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(WAITS, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding per line, worst first."""

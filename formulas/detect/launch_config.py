@@ -12,7 +12,7 @@ from typing import ClassVar
 from hipscope.analysis.metrics.occupancy import occupancy
 from hipscope.analysis.profile import Device, DeviceLayout, Dispatch, Kernel, Profile
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Objective, Related
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
     launched_lanes,
@@ -38,7 +38,6 @@ class LaunchConfig(Worded):
         Objective(BUSY, "up"),
         Objective(VECTOR_CYCLES, "down", own=True),
     )
-    needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "a finding per kernel"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
         """One finding for the kernel, or none."""

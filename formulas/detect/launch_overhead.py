@@ -17,7 +17,7 @@ from hipscope.analysis.devices import empty_launch_ns
 from hipscope.analysis.profile import Device, Kernel, Profile, Provenance
 from hipscope.analysis.source.kernel_definitions import base_name
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.instruction_mix import workgroups
 from hipscope.formulas.detect.sites import Site, finding_at, kernel_site, launch_of
 from hipscope.formulas.tables import THRESHOLDS, Worded
@@ -32,7 +32,6 @@ class LaunchOverhead(Worded):
 
     name: ClassVar[str] = "launchOverhead"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(LAUNCHES, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("launches",), "a finding per kernel"),)
     keeps: ClassVar[frozenset[Work]] = frozenset()
     fewer_launches: ClassVar[bool] = True
 

@@ -13,7 +13,7 @@ from hipscope.analysis.metrics.roofline import roofline
 from hipscope.analysis.metrics.stalls import blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.instruction_mix import is_synchronising, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of
 from hipscope.formulas.tables import THRESHOLDS, Worded
@@ -27,9 +27,6 @@ class LoadImbalance(Worded):
 
     name: ClassVar[str] = "loadImbalance"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(RUNNING, "up"),)
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("launches", "counters"), "a finding per kernel", ("SQ_WAVE_CYCLES", "GRBM_GUI_ACTIVE")),
-    )
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes", "flops"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

@@ -19,7 +19,7 @@ from hipscope.analysis.metrics.memory_patterns import (
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.instruction_mix import has_patterns, mnemonic
 from hipscope.formulas.detect.loaded_index import has_loaded_index
 from hipscope.formulas.detect.sites import Site, costliest_site, finding_at, launch_of, sites
@@ -43,15 +43,6 @@ class MemoryAccess(Worded):
 
     name: ClassVar[str] = "memoryAccess"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_PER_ACCESS, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("instructions",), "a finding per line"),
-        Need(
-            ("counters",),
-            "a finding per kernel",
-            ("TCP_TCC_READ_REQ_sum", "TA_FLAT_READ_WAVEFRONTS_sum", "SQ_WAIT_ANY", "SQ_WAVE_CYCLES"),
-            ("gfx942", "gfx950"),
-        ),
-    )
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

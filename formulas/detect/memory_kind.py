@@ -13,10 +13,10 @@ from typing import ClassVar
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
 from hipscope.analysis.source.text_queries import code_lines, lines_with_word
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Related
+from hipscope.formulas.base import Evidence, Finding, Objective, Related
 from hipscope.formulas.detect.sites import Site, finding_at, searched_files, sites
 from hipscope.formulas.detect.time_at_stake import cost_share
-from hipscope.formulas.tables import Worded
+from hipscope.formulas.tables import Worded, table
 
 _ACCESSES = "accesses to memory that the host sees"
 _NAMED = 6  # of the other lines
@@ -29,44 +29,11 @@ class _Kind:
 
     called: str
     does: str
-    words: tuple[str, ...]
+    words: Sequence[str]
 
 
-_PUBLISHED = (
-    "in a published program the same change of the host code made integer atomics 100 times as fast on an MI300X "
-    "(ORNL/HeCBench#326)"
-)
-_PINNED = (
-    "hipHostMalloc",
-    "hipHostAlloc",
-    "hipMallocHost",
-    "hipMemAllocHost",
-    "hipHostRegister",
-    "hipExtHostAlloc",
-)
-_OVER_THE_LINK = "each access that no cache of the GPU holds goes over the link to the host"
-_KINDS: Mapping[str, _Kind] = {
-    "managed": _Kind(
-        "managed memory",
-        "it is coherent with the host while the kernel runs, so that accesses go past the GPU's caches, and it lies "
-        "with the host until its pages move",
-        ("hipMallocManaged", "__managed__"),
-    ),
-    "host": _Kind(
-        "coherent host memory",
-        f"it is coherent with the host while the kernel runs: {_OVER_THE_LINK}, atomics always do",
-        _PINNED,
-    ),
-    "host_noncoherent": _Kind("host memory", f"it lies with the host: {_OVER_THE_LINK}", _PINNED),
-    "fine_grained": _Kind(
-        "fine-grained device memory",
-        "it is coherent with the host and other GPUs while the kernel runs, so that accesses go past the L2",
-        ("hipExtMallocWithFlags",),
-    ),
-    "uncached": _Kind(
-        "uncached device memory", "no access to it is served by the L2", ("hipExtMallocWithFlags",)
-    ),
-}
+_PUBLISHED = table("formulas")["memoryKind"]["published"]
+_KINDS = {name: _Kind(**row) for name, row in table("formulas")["memoryKind"]["kinds"].items()}
 
 
 class MemoryKind(Worded):
@@ -75,9 +42,6 @@ class MemoryKind(Worded):
     name: ClassVar[str] = "memoryKind"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_ACCESSES, "down"),)
     times_hold_it: ClassVar[bool] = False
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("instructions",), "a finding per kind of memory, on the emulator"),
-    )
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding for each kind of memory, worst first."""

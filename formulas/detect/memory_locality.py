@@ -11,7 +11,7 @@ from typing import ClassVar
 from hipscope.analysis.metrics.memory_patterns import sum_patterns
 from hipscope.analysis.profile import Device, Instruction, Kernel, MemoryPattern, Profile
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.memory_access import memory_wait, wasteful
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of, sites
 from hipscope.formulas.detect.time_at_stake import beyond_bandwidth, long_enough, smaller
@@ -25,7 +25,6 @@ class MemoryLocality(Worded):
 
     name: ClassVar[str] = "memoryLocality"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(FETCHED, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

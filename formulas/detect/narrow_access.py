@@ -11,9 +11,9 @@ from typing import ClassVar
 from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.causes import LineCause, line_causes
-from hipscope.formulas.detect.instruction_mix import counts_all, waves
+from hipscope.formulas.detect.instruction_mix import counts_all, per_wave
 from hipscope.formulas.detect.latency_hiding import LatencyHiding
 from hipscope.formulas.detect.sites import Site, finding_at, launch_of
 from hipscope.formulas.detect.time_at_stake import beyond_traffic, long_enough, smaller
@@ -30,7 +30,6 @@ class NarrowAccess(Worded):
 
     name: ClassVar[str] = "narrowAccess"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(ACCESSES, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions", "launches"), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops", "bytes"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:
@@ -52,10 +51,7 @@ class NarrowAccess(Worded):
 
     def measure(self, kernel: Kernel, device: Device) -> Mapping[str, float]:  # noqa: ARG002
         """How many such accesses a wave makes."""
-        number = waves(kernel)
-        if not counts_all(kernel) or not number:
-            return {}
-        return {ACCESSES: sum(i.hits for i in kernel.instructions if is_narrow(i)) / number}
+        return per_wave(kernel, ACCESSES, is_narrow)
 
 
 def is_narrow(instruction: Instruction) -> bool:

@@ -13,7 +13,7 @@ from hipscope.analysis.metrics.line_costs import user_frame
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.text_queries import code_line, function_text
 from hipscope.analysis.source.texts import UNKNOWN_COLUMN, ByteColumn, SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.dataflow import uniform_instructions
 from hipscope.formulas.detect.instruction_mix import (
     VECTOR_CYCLES,
@@ -51,7 +51,6 @@ class Precision(Worded):
         Objective(SLOW, "down"),
         Objective(VECTOR_CYCLES, "down", own=True),
     )
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
     keeps: ClassVar[frozenset[Work]] = frozenset({"bytes"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

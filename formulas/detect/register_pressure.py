@@ -13,11 +13,10 @@ from hipscope.analysis.metrics.occupancy import Occupancy, granted_vgprs, occupa
 from hipscope.analysis.metrics.stalls import add_stalls, blamed_stalls
 from hipscope.analysis.profile import Device, Kernel, Profile, StallReason
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective, Work
+from hipscope.formulas.base import Evidence, Finding, Objective, Work
 from hipscope.formulas.detect.instruction_mix import executions, is_scratch, largest_workgroup, waves
 from hipscope.formulas.detect.sites import finding_at, kernel_site, launch_of, sites
 from hipscope.formulas.detect.time_at_stake import (
-    LATENCY_COUNTERS,
     beyond_traffic,
     cost_share,
     counted_waits,
@@ -43,19 +42,6 @@ class RegisterPressure(Worded):
 
     name: ClassVar[str] = "registerPressure"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(SCRATCH, "down"), Objective(WAVES, "up"))
-    needs: ClassVar[tuple[Need, ...]] = (
-        Need(("instructions", "code object"), "spills, a finding per line; waves per SIMD"),
-        Need(
-            ("launches", "counters"),
-            "waves per SIMD, a finding per kernel",
-            (
-                "SQ_WAIT_ANY",
-                "SQ_WAVE_CYCLES",
-                *LATENCY_COUNTERS,
-            ),
-            ("gfx942", "gfx950"),
-        ),
-    )
     keeps: ClassVar[frozenset[Work]] = frozenset({"flops"})
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:

@@ -5,53 +5,26 @@ Takes a `Profile`, gives the findings worth showing, the ones with the most GPU 
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from hipscope.analysis.profile import Device, Kernel, Profile
 from hipscope.analysis.source.texts import SourceTexts
 from hipscope.formulas.base import MIN_SHARE, Finding, Formula, Related
-from hipscope.formulas.detect.atomic_contention import AtomicContention
-from hipscope.formulas.detect.bank_conflict import BankConflict
-from hipscope.formulas.detect.branch_divergence import BranchDivergence
 from hipscope.formulas.detect.diagnose_only import DiagnoseOnly, explain_lines
-from hipscope.formulas.detect.double_division import DoubleDivision
-from hipscope.formulas.detect.fences import Fences
-from hipscope.formulas.detect.latency_hiding import LatencyHiding
 from hipscope.formulas.detect.launch_config import LaunchConfig, idle_at_this_size
-from hipscope.formulas.detect.launch_overhead import LaunchOverhead
-from hipscope.formulas.detect.load_imbalance import LoadImbalance
-from hipscope.formulas.detect.memory_access import MemoryAccess
-from hipscope.formulas.detect.memory_kind import MemoryKind
-from hipscope.formulas.detect.memory_locality import MemoryLocality
-from hipscope.formulas.detect.narrow_access import NarrowAccess
 from hipscope.formulas.detect.plugins import outside_formulas, warn
-from hipscope.formulas.detect.precision import Precision
-from hipscope.formulas.detect.register_pressure import RegisterPressure
 from hipscope.formulas.detect.sites import underlined
-from hipscope.formulas.detect.spinning import Spinning
 from hipscope.formulas.detect.time_at_stake import estimated_speedup, speedup_limit, usual_speedup
-from hipscope.formulas.tables import THRESHOLDS
+from hipscope.formulas.tables import THRESHOLDS, WORDED, table
 
-FORMULAS: tuple[Formula, ...] = (
-    BankConflict(),
-    MemoryAccess(),
-    AtomicContention(),
-    RegisterPressure(),
-    BranchDivergence(),
-    MemoryLocality(),
-    LatencyHiding(),
-    Precision(),
-    LaunchConfig(),
-    LaunchOverhead(),
-    LoadImbalance(),
-    Fences(),
-    MemoryKind(),
-    Spinning(),
-    NarrowAccess(),
-    DoubleDivision(),
-)
-# Has no finding of its own: it says what bounds the kernels in which the others find nothing.
+for _module in pkgutil.iter_modules([str(Path(__file__).parent)], __package__ + "."):
+    importlib.import_module(_module.name)
+# In the order of their table, whose last one has no findings: it says what bounds kernels in which others find nothing.
+FORMULAS: tuple[Formula, ...] = tuple(WORDED[name]() for name in table("formulas"))[:-1]
 DIAGNOSE = DiagnoseOnly()
 
 

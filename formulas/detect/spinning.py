@@ -11,7 +11,7 @@ from typing import ClassVar
 from hipscope.analysis.metrics.machine_loops import machine_loops
 from hipscope.analysis.profile import Device, Instruction, Kernel, Profile
 from hipscope.analysis.source.texts import SourceTexts
-from hipscope.formulas.base import Evidence, Finding, Need, Objective
+from hipscope.formulas.base import Evidence, Finding, Objective
 from hipscope.formulas.detect.dataflow import read_registers, written_registers
 from hipscope.formulas.detect.instruction_mix import counts_all, mnemonic, waves
 from hipscope.formulas.detect.sites import Site, finding_at, sites
@@ -41,7 +41,6 @@ class Spinning(Worded):
 
     name: ClassVar[str] = "spinning"
     objectives: ClassVar[tuple[Objective, ...]] = (Objective(_ROUNDS, "down"),)
-    needs: ClassVar[tuple[Need, ...]] = (Need(("instructions",), "a finding per line"),)
 
     def detect(self, profile: Profile, kernel: Kernel, texts: SourceTexts) -> list[Finding]:  # noqa: ARG002
         """One finding per line, worst first."""

@@ -42,7 +42,8 @@ def launch_facts(
     for symbol in dict.fromkeys(d.kernel for d in dispatches):
         metadata = compiled.kernels.get(symbol)
         values = template_values(kernel, demangle(symbol))
-        types = {name: element_of(value).size for name, value in values.items() if _is_number_type(value)}
+        elements = {name: element_of(value) for name, value in values.items()}
+        types = {name: element.size for name, element in elements.items() if element.kind != "bytes"}
         types |= _structures(symbol, kernel, types, instances)
         constants = {name: int(value) for name, value in values.items() if re.fullmatch(r"-?\d+", value)}
         of_symbol = [d for d in dispatches if d.kernel == symbol]
@@ -146,15 +147,6 @@ def _member_places(
     return found
 
 
-def _is_float_or_bool(name: str) -> bool:
-    element = element_of(name)
-    return element.kind == "float" or element.name == "bool"
-
-
-def _is_number_type(name: str) -> bool:
-    return element_of(name).kind != "bytes"
-
-
 def _structures(
     symbol: str, kernel: KernelSyntax, known: Mapping[str, int], instances: Instances
 ) -> dict[str, int]:
@@ -180,7 +172,7 @@ def _launch(
     values = {
         p.name: dispatch.scalar(i)
         for i, p in enumerate(kernel.parameters)
-        if not _is_float_or_bool(p.element_type)
+        if element_of(p.element_type).kind != "float" and element_of(p.element_type).name != "bool"
     }
     inside: dict[str, int] = {}
     places = _member_places(dispatch, kernel, members)

@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 
 from hipscope.accordo.dispatch.captured import CapturedDispatch, how_to_replay, read_capture_set
 from hipscope.accordo.dispatch.heaviest_launches import with_heaviest
-from hipscope.accordo.dispatch.parameters import Instances, template_values
+from hipscope.accordo.dispatch.parameters import template_values
 from hipscope.accordo.dispatch.signature import Signature
 from hipscope.accordo.oracle.launch import WidenedKernel
 from hipscope.accordo.proof.inputs import KernelText, Recording, proof_inputs
@@ -233,13 +233,7 @@ def open_bench(
     dispatches = _recorded(session, same)
     compiled = compile_device(project, session.toolchain, found.file, run, first=True)
     check_code(kernel, found.file, compiled)
-    symbols = tuple(dict.fromkeys(d.kernel for d in dispatches))
-    meaning = meaning_of(project, session.toolchain, found.file, run, symbols)
-    by_symbol = launch_facts(
-        dispatches, found.syntax, compiled, session.profile.device, _instances_in(meaning)
-    )
-    written = _written(project, session, kernel, run, by_symbol)
-    facts = _facts(same, by_symbol, _types(meaning, found, run, by_symbol, compiled), written)
+    meaning, by_symbol, facts = _known(project, session, kernel, found, dispatches, compiled, run)
     shared = _same_types(found.syntax, _instances(found.syntax, compiled, by_symbol))
     callables = callables_in(found.texts)
     syntax = see_through(found.syntax, callables, found.definitions(), shared)
@@ -415,16 +409,28 @@ def recorded_launches(
     project: Project, session: ProfileSession, kernel: Kernel, found: KernelText, run: Run
 ) -> LaunchFacts:
     """What a bench would know of the kernel's launches, without replaying anything. Raises as `open_bench` does."""
-    same = instances(session.profile, kernel)
-    dispatches = _recorded(session, same)
+    dispatches = _recorded(session, instances(session.profile, kernel))
     compiled = compile_device(project, session.toolchain, found.file, run)
+    return _known(project, session, kernel, found, dispatches, compiled, run)[2]
+
+
+def _known(
+    project: Project,
+    session: ProfileSession,
+    kernel: Kernel,
+    found: KernelText,
+    dispatches: Sequence[CapturedDispatch],
+    compiled: CodeObject,
+    run: Run,
+) -> tuple[Meaning | None, dict[str, LaunchFacts], LaunchFacts]:
+    """What the compiler says of the kernel's file, and the facts of its instances, alone and together."""
     symbols = tuple(dict.fromkeys(d.kernel for d in dispatches))
     meaning = meaning_of(project, session.toolchain, found.file, run, symbols)
-    by_symbol = launch_facts(
-        dispatches, found.syntax, compiled, session.profile.device, _instances_in(meaning)
-    )
+    said = meaning.function if meaning is not None else lambda _symbol: None
+    by_symbol = launch_facts(dispatches, found.syntax, compiled, session.profile.device, said)
     written = _written(project, session, kernel, run, by_symbol)
-    return _facts(same, by_symbol, _types(meaning, found, run, by_symbol, compiled), written)
+    types = _types(meaning, found, run, by_symbol, compiled)
+    return meaning, by_symbol, _facts(instances(session.profile, kernel), by_symbol, types, written)
 
 
 def _instances(kernel: KernelSyntax, compiled: CodeObject, recorded: Iterable[str]) -> tuple[str, ...]:
@@ -499,10 +505,6 @@ def _meanings(
     read = [meaning_of(project, session.toolchain, source, run, symbols) for source in sources]
     known = [meaning for meaning in read if meaning is not None]
     return known if len(known) == len(read) else None
-
-
-def _instances_in(meaning: Meaning | None) -> Instances:
-    return meaning.function if meaning is not None else lambda _symbol: None
 
 
 def _types(

@@ -39,6 +39,7 @@ from hipscope.formulas.judge.guard_added_code import (
 )
 from hipscope.formulas.judge.guard_stores import barrier_reasons, store_reasons
 from hipscope.formulas.propose.rules.shared.loop_pragmas import UNROLL_PRAGMA
+from hipscope.formulas.tables import table
 
 ALLOWED_ATTRIBUTES = ("__launch_bounds__",)
 
@@ -321,22 +322,10 @@ def _unrestricted(type_: str) -> str:
     return re.sub(r"\s*\*\s*", "*", " ".join(_RESTRICT.sub(" ", type_).split()))
 
 
-_DENIED_WORDS = {
-    "printf": "prints", "puts": "prints", "assert": "adds an assertion", "abort": "aborts",
-    "malloc": "allocates on the device", "free": "frees on the device", "__builtin_trap": "traps",
-    "clock": "reads a clock", "clock64": "reads a clock", "wall_clock64": "reads a clock", "__clock": "reads a clock",
-    "__clock64": "reads a clock", "__builtin_readcyclecounter": "reads a clock",
-    "__builtin_readsteadycounter": "reads a clock",
-    "__builtin_amdgcn_s_memtime": "reads a clock", "__builtin_amdgcn_s_memrealtime": "reads a clock",
-    "__builtin_amdgcn_s_getreg": "reads hardware registers", "__smid": "reads hardware registers",
-    "__builtin_amdgcn_s_sleep": "sleeps", "__nanosleep": "sleeps",
-    "__builtin_assume": "adds an assumption", "__builtin_unreachable": "adds an assumption",
-    "volatile": "uses volatile accesses",
-    "__COUNTER__": "uses __COUNTER__",
-    "this_grid": "synchronises the whole grid", "grid_group": "synchronises the whole grid",
-    "uintptr_t": "turns pointers into integers", "intptr_t": "turns pointers into integers",
-    "_Pragma": "contains a directive other than #pragma unroll",
-}  # fmt: skip
+_DENIED_WORDS, _DENIED_CODE = (
+    {name: does for does, row in table("denied").items() for name in row.get(kind, ())}
+    for kind in ("words", "code")
+)
 # What the compiler defines by itself, or a build: C++ [cpp.predefined], clang's "Builtin Macros" and "Source Location
 # Builtins", LLVM's AMDGPU targets, assert.h.
 _BUILD_WORDS = re.compile(
@@ -345,11 +334,6 @@ _BUILD_WORDS = re.compile(
     r"|__(?:AMDGCN|AMDGPU|HIP|HIPCC|CUDACC|GNUC|cplusplus)(?:__)?|__builtin_(?:FILE|LINE|COLUMN|FUNCTION|source_location)\w*"
     r"|source_location"
 )
-# AMD "Instinct MI300" ISA, sections "Scalar ALU", "Program Flow Control" and "Scalar Memory".
-_DENIED_CODE = {
-    "s_memtime": "reads a clock", "s_memrealtime": "reads a clock", "s_getreg_b32": "reads hardware registers",
-    "s_sleep": "sleeps", "s_trap": "traps", "s_sendmsg": "sends messages",
-}  # fmt: skip
 _ELSEWHERE = b"""#pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wbuiltin-macro-redefined"
 #define __TIME__ "23:59:59"

@@ -147,13 +147,12 @@ def contest(
     when it is asked for. At most `optimize.max_attempts` are replayed. While one is proved, `rehearsals` builds and
     runs the program with it. Raises as `judge_candidate` does.
     """
-    listed = offers.single
-    if any(not candidate.exact for candidate in listed):
+    if any(not candidate.exact for candidate in offers.single):
         bench.prepare_precision()
     try:
-        swept = sweep(bench, listed, run)
+        swept = sweep(bench, offers.single, run)
     except Cancelled:
-        yield from (unfinished(candidate, _COMPILED) for candidate in listed)
+        yield from (unfinished(candidate, _COMPILED) for candidate in offers.single)
         raise
     yield from swept.dropped
     most = bench.project.config.optimize.max_attempts

@@ -31,10 +31,10 @@ _PART = re.compile(r"\n+(?=(?:Needs|Assumes|Results|For): )")
 class Rule:
     """A rule: `propose` answers for one kernel, and for a function that a kernel calls where `function` says so.
 
-    `answers` are formulas; `anywhere`: every hot kernel is asked. `advice`: it gives no edit. `searched`: the search
+    `answers` are formulas; `anywhere`: every hot kernel is asked. `searched`: the search
     over a kernel's variants says the same itself. `device`: the host's compiler does not take the text. `any_caller`:
     where it keeps every bit and assumes nothing, nothing changes for any caller, the host included. `approximate`:
-    asked only where a project allows less precision (True), or does not (False). A lower `rank` is asked earlier.
+    asked only where a project allows less precision. A lower `rank` is asked earlier.
     """
 
     name: str
@@ -42,12 +42,11 @@ class Rule:
     propose: Rewriter = field(repr=False)
     answers: tuple[str, ...] = ()
     anywhere: bool = False
-    advice: bool = False
     searched: bool = False
     function: bool = False
     device: bool = False
     any_caller: bool = False
-    approximate: bool | None = None
+    approximate: bool = False
     rank: int = 50
 
     @functools.cached_property
@@ -83,14 +82,13 @@ class Rule:
 
 def rewrite(
     name: str,
-    group: Literal["LDS and reductions", "Memory", "Atomics", "Loops and branches", "Arithmetic", "Advice"],
+    group: Literal["LDS and reductions", "Memory", "Atomics", "Loops and branches", "Arithmetic"],
     *answers: str,
     rank: int = 50,
-    approximate: bool | None = None,
     **flags: bool,
 ) -> Callable[[Rewriter], Rule]:
     """Makes a function a rule; the arguments are those of `Rule`."""
-    return lambda propose: Rule(name, group, propose, answers, rank=rank, approximate=approximate, **flags)
+    return lambda propose: Rule(name, group, propose, answers, rank=rank, **flags)
 
 
 def edited(

@@ -116,10 +116,17 @@ def test_the_rule_of_lists_sees_a_set_a_table_and_a_pattern() -> None:
 
 
 def public_names(path: Path) -> list[str]:
-    """Functions and classes of a module that no decorator hands on."""
+    """Functions and classes of a module that no decorator hands on, and no base class: a formula is found by being
+    there.
+    """
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     plain = (n for n in parsed(path).body if isinstance(n, kinds) and not n.decorator_list)
-    return [n.name for n in plain if not n.name.startswith("_")]
+    return [n.name for n in plain if not n.name.startswith("_") and not _is_formula(n)]
+
+
+def _is_formula(node: ast.stmt) -> bool:
+    bases = node.bases if isinstance(node, ast.ClassDef) else []
+    return any(isinstance(base, ast.Name) and base.id == "Worded" for base in bases)
 
 
 @functools.cache

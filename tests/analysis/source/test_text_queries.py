@@ -56,7 +56,7 @@ def test_without_the_text_columns_are_unknown() -> None:
 def test_declarations_and_subscripts_are_found(source: str) -> None:
     array = shared_array_at(SourceTexts(), source, 4)
     assert array is not None
-    assert (array.name, array.dimensions, array.line) == ("tile", ("kTile", "kTile + 1"), 3)
+    assert (array.name, array.dimensions, array.span.line) == ("tile", ("kTile", "kTile + 1"), 3)
     assert [constant_value(SourceTexts(), source, d) for d in array.dimensions] == [32, 33]
     assert subscripts_at(SourceTexts(), source, 4, "tile") == ("threadIdx.x", "n")
 
@@ -93,7 +93,7 @@ __global__ void b() {
 """
     texts = SourceTexts({Path("/k.hip"): text.encode()})
     found = [shared_array_at(texts, "/k.hip", line) for line in (3, 7)]
-    assert [(array.dimensions, array.line) for array in found if array is not None] == [
+    assert [(array.dimensions, array.span.line) for array in found if array is not None] == [
         (("8", "8"), 2),
         (("16", "17"), 6),
     ]
@@ -131,7 +131,7 @@ def test_what_stands_in_a_comment_is_no_code() -> None:
     )
     array = shared_array_at(texts, "/k.hip", 3)
     assert array is not None
-    assert (array.name, array.line, array.dimensions) == ("tile", 2, ("16",))
+    assert (array.name, array.span.line, array.dimensions) == ("tile", 2, ("16",))
     assert code_line(texts, "/k.hip", 2).strip() == b"__shared__ float tile[16];"
     assert shared_array_at(texts, "/k.hip", 1) is None
 

@@ -33,6 +33,6 @@ def test_a_formula_asks_its_rules_and_the_others_follow_once() -> None:
     assert "fast_math" not in names
 
 
-def test_a_less_precise_rule_is_advice_until_a_project_allows_it() -> None:
-    assert [rule.name for rule in recipes_for("precision")][-1] == "fast_math_advice"
+def test_a_less_precise_rule_is_asked_where_a_project_allows_it() -> None:
+    assert "fast_math" not in [rule.name for rule in recipes_for("precision")]
     assert [rule.name for rule in recipes_for("precision", approximate=True)][-1] == "fast_math"

@@ -1,40 +1,25 @@
 """precision, only with `optimize.fast_math`: the device's own approximations instead of the accurate functions.
 
 They are a few instructions each, but wrong in the last digits, and sine and cosine for large arguments in all of them.
-What the program's own data make of that is held against the tolerance; never proposed unless the user asks for it:
-without the setting `advise` only says that they exist.
+What the program's own data make of that is held against the tolerance; never proposed unless the user asks for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import arguments_of, called, child_of, joins, squeeze, text_of, walk
+from hipscope.analysis.source.nodes import arguments_of, called, child_of, joins, text_of, walk
 from hipscope.analysis.source.syntax import FileSyntax, KernelSyntax
-from hipscope.formulas.base import Finding
 from hipscope.formulas.facts.launch_facts import LaunchFacts
-from hipscope.formulas.propose.candidate import Advice, Answer, Refusal
+from hipscope.formulas.propose.candidate import Answer
 from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.shared.arithmetic_types import kind_of, parse_with_types
-from hipscope.formulas.propose.splice import Splice, apply_splices
-
-NAME = "fast_math"
+from hipscope.formulas.propose.splice import Splice
 
 _FAST = {
     name: f"__{name}"
     for name in ("expf", "logf", "log2f", "log10f", "sinf", "cosf", "tanf", "powf", "exp10f")
 }
-_SHOWN = 2  # replacements that the advice spells out
-
-
-@dataclass(frozen=True)
-class _Replacement:
-    """An exact function or division, and what is faster."""
-
-    node: Node
-    splices: tuple[Splice, ...]
 
 
 @rewrite("fast_math", "Arithmetic", "precision", function=True, device=True, approximate=True, rank=90)
@@ -49,7 +34,7 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
         return "the kernel itself calls no float function and divides no floats that could be approximated"
     return edited(
         source,
-        [s for f in found for s in f.splices],
+        found,
         title="Use the device's fast approximations",
         expected=(
             "A few instructions instead of ten and more for each function and division. Results lose their "
@@ -60,48 +45,18 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     )
 
 
-@rewrite(
-    "fast_math_advice",
-    "Advice",
-    "precision",
-    advice=True,
-    function=True,
-    device=True,
-    approximate=False,
-    rank=91,
-)
-def advise(source: bytes, kernel: KernelSyntax, facts: LaunchFacts, finding: Finding | None = None) -> Answer:
-    """Says which calls have a faster, less precise form.
-
-    Needs: as `fast_math`.
-    """
-    answer = propose(source, kernel, finding, facts)
-    if isinstance(answer, Refusal):
-        return answer
-    found = _replacements(source, kernel, facts)
-    there = [f for f in found if finding is not None and _line(f) == finding.line] or found
-    shown = "; ".join(
-        f"`{_replaced(source, f)}` for `{squeeze(text_of(f.node))}` (line {_line(f)})" for f in there[:_SHOWN]
-    )
-    return Advice(
-        NAME,
-        f"Use the device's fast approximations: {shown}" + ("; ..." if len(there) > _SHOWN else ""),
-        "results lose their last digits; `optimize.fast_math = true` in hipscope.toml allows that",
-    )
-
-
-def _replacements(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> list[_Replacement]:
+def _replacements(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> list[Splice]:
     file = parse_with_types(source, facts)
-    found: list[_Replacement] = []
+    found: list[Splice] = []
     for node in walk(kernel.body_node):
-        if any(s.start <= node.start_byte < s.end for f in found for s in f.splices):
+        if any(s.start <= node.start_byte < s.end for s in found):
             continue
         fast = _fast_form(node, kernel, file)
         if fast is not None:
             function = child_of(node, "function")
-            found.append(_Replacement(node, (Splice(function.start_byte, function.end_byte, fast.encode()),)))
+            found.append(Splice(function.start_byte, function.end_byte, fast.encode()))
         elif _is_float_division(node, kernel, file):
-            found.append(_Replacement(node, tuple(_divided(node, kernel, file))))
+            found += _divided(node, kernel, file)
     return found
 
 
@@ -112,16 +67,6 @@ def _fast_form(node: Node, kernel: KernelSyntax, file: FileSyntax) -> str | None
         return _FAST[name]
     kinds = [kind_of(argument, kernel, file) for argument in arguments_of(node)]
     return _FAST.get(f"{name}f") if kinds and set(kinds) == {"float"} else None
-
-
-def _line(found: _Replacement) -> int:
-    return found.node.start_point.row + 1
-
-
-def _replaced(source: bytes, found: _Replacement) -> str:
-    start = found.node.start_byte
-    inside = [Splice(s.start - start, s.end - start, s.text) for s in found.splices]
-    return squeeze(apply_splices(source[start : found.node.end_byte], inside).decode())
 
 
 def _is_float_division(node: Node, kernel: KernelSyntax, file: FileSyntax) -> bool:

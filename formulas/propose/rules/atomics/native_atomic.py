@@ -155,10 +155,10 @@ def _candidate(source: bytes, kernel: KernelSyntax, plans: list[_Plan]) -> Candi
     given: list[str] = []
     splices: list[Splice] = []
     for plan in plans:
-        own = [fresh_name(stem, style, given) for stem in ("value", "found")]
-        given += own
-        lines = list(plan.statements(own[0], own[1], style.step))
-        splices.append(in_place_of(source, plan.loop.node, lines, style))
+        value, found = (fresh_name(stem, style, given) for stem in ("value", "found"))
+        given += [value, found]
+        written = [*plan.statements(value, found, style.step)]
+        splices.append(in_place_of(source, plan.loop.node, written, style))
     kept = " ".join(s.text.decode() for s in splices)
     splices += _left_over(source, kernel, [plan.loop.node for plan in plans], kept)
     lines = ", ".join(str(p.loop.line) for p in plans)

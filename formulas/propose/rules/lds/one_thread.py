@@ -1,12 +1,15 @@
 """What one thread of a workgroup does alone, right behind a barrier, and whether the first wave could do it instead.
 
-Takes statements under `if (threadIdx.x == 0)`, gives their loops, or why the wave cannot stand in for the thread.
+Takes statements under `if (threadIdx.x == 0)`, gives their loops as a rule reads them, or why the wave cannot stand in
+for the thread.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from tree_sitter import Node
 
@@ -35,6 +38,7 @@ from hipscope.formulas.propose.rules.shared.edit_helpers import (
 )
 from hipscope.formulas.propose.splice import Splice
 
+T = TypeVar("T")
 FLOATS = frozenset({"float", "double"})
 COUNTERS = integers(32)
 _AXES = {
@@ -44,12 +48,48 @@ _AXES = {
 }
 
 
-def statements_of_one_thread(kernel: KernelSyntax, facts: LaunchFacts) -> list[Node] | str:
-    """The statements that one thread makes, where the first wave of each workgroup is full; or why there are none."""
-    found = [node for node in kernel.body_node.named_children if first_thread(node, kernel) is not None]
-    if not found:
+@dataclass(frozen=True)
+class LoneLoop:
+    """A loop that one thread makes: the statement around it, what that has before the loop, and the name of the
+    thread's place in the workgroup.
+    """
+
+    guard: Node
+    thread: str
+    node: Node
+    before: Sequence[Node]
+
+    @property
+    def where(self) -> str:
+        """The loop in a sentence."""
+        return f"the loop on line {self.node.start_point.row + 1}"
+
+
+def loops_of_one_thread(
+    kernel: KernelSyntax, facts: LaunchFacts, read: Callable[[LoneLoop, KernelSyntax], T | str]
+) -> list[T] | str:
+    """What `read` makes of the loops of one thread, where each first wave is full; or why there are none."""
+    named = [(node, first_thread(node, kernel)) for node in kernel.body_node.named_children]
+    guards = [(node, thread) for node, thread in named if thread is not None]
+    if not guards:
         return "the kernel itself does nothing in one thread of the workgroup alone"
-    return _why_not_full(facts) or found
+    if (why := _why_not_full(facts)) is not None:
+        return why
+    found = [answer for guard, thread in guards for answer in _read(guard, thread, kernel, read)]
+    return [one for one in found if not isinstance(one, str)] or "; ".join(map(str, found))
+
+
+def _read(
+    guard: Node, thread: str, kernel: KernelSyntax, read: Callable[[LoneLoop, KernelSyntax], T | str]
+) -> Iterator[T | str]:
+    if (reason := why_not_at(guard, kernel)) is not None:
+        yield reason
+        return
+    inside = [node for node in child_of(guard, "consequence").named_children if node.type != "comment"]
+    loops = [(node, inside[:i]) for i, node in enumerate(inside) if node.type == "for_statement"]
+    if not loops:
+        yield f"the one thread of line {guard.start_point.row + 1} has no loop"
+    yield from (read(LoneLoop(guard, thread, node, before), kernel) for node, before in loops)
 
 
 def _why_not_full(facts: LaunchFacts) -> str | None:
@@ -151,6 +191,12 @@ def disturbs(statement: Node, names: frozenset[str] | set[str]) -> bool:
         if target is not None and (target.type == "pointer_expression" or names_in(target) & names):
             return True
     return False
+
+
+def before_guard(loop: LoneLoop, lines: Iterable[str], source: bytes, style: Style) -> Splice:
+    """The lines right before the statement of the one thread."""
+    at, indent = line_start(source, loop.guard.start_byte), indentation(source, loop.guard.start_byte)
+    return Splice(at, at, "".join(f"{indent}{line}{style.newline}" for line in lines).encode())
 
 
 def in_place_of(loop: Node, lines: Sequence[str], source: bytes, style: Style) -> Splice:

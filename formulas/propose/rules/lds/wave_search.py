@@ -34,20 +34,18 @@ from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.lds.one_thread import (
     COUNTERS,
     FLOATS,
+    LoneLoop,
+    before_guard,
     counted_from_number,
     disturbs,
-    first_thread,
     in_place_of,
+    loops_of_one_thread,
     same_for_all,
-    statements_of_one_thread,
-    why_not_at,
 )
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     declared_type,
-    indentation,
     is_pure,
-    line_start,
     numbered_name,
     style_of,
 )
@@ -73,10 +71,9 @@ class _Kept:
 class _Search:
     """`if (size(array[i]) > size(best)) { best = array[i]; place = i; }` in a loop; `best` is the first of `kept`."""
 
-    guard: Node
+    of: LoneLoop
     head: CountedLoop
     bound: Node
-    thread: str
     start: str
     size: str
     relation: str
@@ -91,13 +88,9 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     Results: same bits, NaN included.
     For: HeCBench hogbom.
     """
-    guards = statements_of_one_thread(kernel, facts)
-    if isinstance(guards, str):
-        return guards
-    found = [one for guard in guards for one in _searches(guard, kernel)]
-    searches = [one for one in found if isinstance(one, _Search)]
-    if not searches:
-        return "; ".join(str(reason) for reason in found)
+    searches = loops_of_one_thread(kernel, facts, _search)
+    if isinstance(searches, str):
+        return searches
     return edited(
         source,
         _splices(searches, source, style_of(source, kernel)),
@@ -110,51 +103,31 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     )
 
 
-def _searches(guard: Node, kernel: KernelSyntax) -> Iterator[_Search | str]:
-    """The loops of the one thread's statement, as a search or why they are none."""
-    if (reason := why_not_at(guard, kernel)) is not None:
-        yield reason
-        return
-    inside = [node for node in child_of(guard, "consequence").named_children if node.type != "comment"]
-    loops = [(node, inside[:i]) for i, node in enumerate(inside) if node.type == "for_statement"]
-    if not loops:
-        yield f"the one thread of line {guard.start_point.row + 1} has no loop"
-    for loop, before in loops:
-        yield _search(guard, loop, before, kernel)
-
-
-def _search(guard: Node, loop: Node, before: list[Node], kernel: KernelSyntax) -> _Search | str:
-    where = f"the loop on line {loop.start_point.row + 1}"
-    counted = counted_from_number(loop)
+def _search(loop: LoneLoop, kernel: KernelSyntax) -> _Search | str:
+    """A loop of one comparison, or why it is none."""
+    where = loop.where
+    counted = counted_from_number(loop.node)
     if counted is None:
         return f"{where} does not count from a number in steps of 1"
     head, start, bound = counted
     counter = head.variable
     if not same_for_all(bound, kernel):
         return f"where {where} ends may differ between threads"
-    step = _only(child_of(loop, "body"))
-    compared = _compared(step, counter, kernel) if step is not None and step.type == "if_statement" else None
-    if step is None or compared is None:
+    step, *others = statements_of(child_of(loop.node, "body")) or [loop.node]
+    compared = _compared(step, counter, kernel) if step.type == "if_statement" and not others else None
+    if compared is None:
         return f"{where} does something else than comparing elements of LDS with the best one"
     size, relation, element, best = compared
     taken = _taken(child_of(step, "consequence"), counter, kernel)
     if taken is None or taken.get(best) != element:
         return f"{where} does something else with a better element than keeping it and where it is"
-    kept = [_begun(name, taken[name], before, kernel) for name in (best, *sorted(taken.keys() - {best}))]
+    kept = [_begun(name, taken[name], loop.before, kernel) for name in (best, *sorted(taken.keys() - {best}))]
     known = tuple(one for one in kept if one is not None)
     arrays = {a.name for a in kernel.shared}
     needed = names_in(bound) | names_in(step) & arrays
-    if len(known) < len(kept) or any(disturbs(n, needed) for n in before):
+    if len(known) < len(kept) or any(disturbs(n, needed) for n in loop.before):
         return f"what {where} begins with is not known to all threads"
-    thread = first_thread(guard, kernel)
-    assert thread is not None
-    return _Search(guard, head, bound, thread, start, size, relation, known)
-
-
-def _only(body: Node) -> Node | None:
-    """The only statement of a body."""
-    inside = statements_of(body)
-    return inside[0] if len(inside) == 1 else None
+    return _Search(loop, head, bound, start, size, relation, known)
 
 
 def _compared(step: Node, counter: str, kernel: KernelSyntax) -> tuple[str, str, str, str] | None:
@@ -242,10 +215,7 @@ def _splices(searches: Sequence[_Search], source: bytes, style: Style) -> list[S
         for kept in search.kept:
             names[kept.name] = numbered_name(f"wave_{kept.name}", style, given)
             given.append(names[kept.name])
-        at, indent = line_start(source, search.guard.start_byte), indentation(source, search.guard.start_byte)
-        lines = _wave_lines(search, names, style, given)
-        text = "".join(f"{indent}{line}{style.newline}" for line in lines)
-        splices.append(Splice(at, at, text.encode()))
+        splices.append(before_guard(search.of, _wave_lines(search, names, style, given), source, style))
         splices += _found(search, names, source, style)
     return splices
 
@@ -275,13 +245,13 @@ def _wave_lines(search: _Search, names: dict[str, str], style: Style, given: lis
     counter, kind, condition = head.variable, head.type, text_of(child_of(head.node, "condition"))
     part, begin, offset = (numbered_name(stem, style, given) for stem in ("per_lane", "begin", "offset"))
     others = {kept.name: numbered_name(f"other_{kept.name}", style, given) for kept in search.kept}
-    end, from_start = text_of(search.bound), f"{search.thread} * {part}"
+    end, from_start = text_of(search.bound), f"{search.of.thread} * {part}"
     more = (head.comparison == "<=") - int(search.start) - 1
     rounded = f"{end} + warpSize" + (f" {'-' if more < 0 else '+'} {abs(more)}" if more else "")
     first = from_start if search.start == "0" else f"{search.start} + {from_start}"
     yield "// The first wave looks through what one thread would look through alone; of equals the first one counts."
     yield from (f"{kept.kind} {names[kept.name]} = {kept.begin};" for kept in search.kept)
-    yield f"if ({search.thread} < warpSize) {{"
+    yield f"if ({search.of.thread} < warpSize) {{"
     yield f"{one}const {kind} {part} = ({rounded}) / warpSize;"
     yield f"{one}const {kind} {begin} = {first};"
     inside = f"{condition} && {counter} < {begin} + {part}"

@@ -8,15 +8,12 @@ no lane that has left the kernel alone before. Sums of floats are added in anoth
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from hipscope.analysis.source.nodes import (
-    child_of,
-    names_in,
-    text_of,
-)
+from hipscope.analysis.source.nodes import child_of, names_in, text_of
 from hipscope.analysis.source.syntax import KernelSyntax, SharedArray
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Answer
@@ -24,19 +21,17 @@ from hipscope.formulas.propose.rule import edited, rewrite
 from hipscope.formulas.propose.rules.lds.one_thread import (
     COUNTERS,
     FLOATS,
+    LoneLoop,
+    before_guard,
     counted_from_number,
     disturbs,
-    first_thread,
     in_place_of,
+    loops_of_one_thread,
     same_for_all,
-    statements_of_one_thread,
-    why_not_at,
 )
 from hipscope.formulas.propose.rules.shared.edit_helpers import (
     Style,
     declared_type,
-    indentation,
-    line_start,
     numbered_name,
     style_of,
 )
@@ -56,21 +51,12 @@ class _Sum:
 class _Loop:
     """A loop of sums over `counter`, from the number `start` on."""
 
-    node: Node
+    of: LoneLoop
     counter: str
     counter_type: str
     start: str
     condition: str
     sums: tuple[_Sum, ...]
-
-
-@dataclass(frozen=True)
-class _Site:
-    """The statement of the one thread, the name of its place in the workgroup, and the loops in it."""
-
-    guard: Node
-    thread: str
-    loops: tuple[_Loop, ...]
 
 
 @rewrite("wave_sum", "LDS and reductions", "branchDivergence", anywhere=True, rank=14)
@@ -83,17 +69,13 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     Results: integers: same bits; floats in another order.
     For: HeCBench d2q9-bgk and deredundancy.
     """
-    guards = statements_of_one_thread(kernel, facts)
-    if isinstance(guards, str):
-        return guards
-    found = [_site(guard, kernel) for guard in guards]
-    sites = [site for site in found if isinstance(site, _Site)]
-    if not sites:
-        return "; ".join(str(reason) for reason in found)
-    exact = not any(s.kind in FLOATS for site in sites for loop in site.loops for s in loop.sums)
+    loops = loops_of_one_thread(kernel, facts, _loop)
+    if isinstance(loops, str):
+        return loops
+    exact = not any(s.kind in FLOATS for loop in loops for s in loop.sums)
     return edited(
         source,
-        _splices(sites, source, style_of(source, kernel)),
+        _splices(loops, source, style_of(source, kernel)),
         title="Let the first wave add up what one thread adds up alone",
         expected="One thread no longer goes through LDS element by element while all others wait.",
         exact=exact,
@@ -102,25 +84,10 @@ def propose(source: bytes, kernel: KernelSyntax, facts: LaunchFacts) -> Answer:
     )
 
 
-def _site(guard: Node, kernel: KernelSyntax) -> _Site | str:
-    """The sums of the one thread, or why they are its own."""
-    if (reason := why_not_at(guard, kernel)) is not None:
-        return reason
-    where = f"line {guard.start_point.row + 1}"
-    inside = [node for node in child_of(guard, "consequence").named_children if node.type != "comment"]
-    found = [_loop(node, inside[:i], kernel) for i, node in enumerate(inside) if node.type == "for_statement"]
-    loops = tuple(loop for loop in found if isinstance(loop, _Loop))
-    if not loops:
-        return "; ".join(str(r) for r in found) or f"the one thread of {where} has no loop"
-    thread = first_thread(guard, kernel)
-    assert thread is not None
-    return _Site(guard, thread, loops)
-
-
-def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
+def _loop(loop: LoneLoop, kernel: KernelSyntax) -> _Loop | str:
     """A loop of nothing but sums of LDS elements, or why it is none."""
-    where = f"the loop on line {node.start_point.row + 1}"
-    counted = counted_from_number(node)
+    where = loop.where
+    counted = counted_from_number(loop.node)
     if counted is None:
         return f"{where} does not count from a number in steps of 1"
     head, start, bound = counted
@@ -133,10 +100,11 @@ def _loop(node: Node, before: list[Node], kernel: KernelSyntax) -> _Loop | str:
     end = names_in(bound)
     if not same_for_all(bound, kernel):
         return f"where {where} ends may differ between threads"
-    if end & {s.target for s in good} or any(disturbs(n, end | {s.array.name for s in good}) for n in before):
+    read = end | {s.array.name for s in good}
+    if end & {s.target for s in good} or any(disturbs(n, read) for n in loop.before):
         return f"what {where} needs is not known before the one thread's statement"
-    condition = text_of(child_of(node, "condition"))
-    return _Loop(node, head.variable, head.type, start, condition, good)
+    condition = text_of(child_of(loop.node, "condition"))
+    return _Loop(loop, head.variable, head.type, start, condition, good)
 
 
 def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Sum | None:
@@ -160,24 +128,17 @@ def _sum(statement: Node, counter: str, start: str, kernel: KernelSyntax) -> _Su
     return _Sum(match[1] + (match[2] or ""), kind, array)
 
 
-def _splices(sites: list[_Site], source: bytes, style: Style) -> list[Splice]:
-    """Each site's sums by the wave before its statement, and one addition in place of each."""
-    splices: list[Splice] = []
+def _splices(loops: list[_Loop], source: bytes, style: Style) -> Iterator[Splice]:
+    """Each loop's sums by the wave before the one thread's statement, and one addition in place of each."""
     given: list[str] = []
-    for site in sites:
-        lines: list[str] = []
-        for loop in site.loops:
-            names = []
-            for _ in loop.sums:
-                names.append(numbered_name("wave_sum", style, given))
-                given.append(names[-1])
-            lines += _wave_lines(loop, names, site.thread, style)
-            added = [f"{s.target} += {name};" for s, name in zip(loop.sums, names, strict=True)]
-            splices.append(in_place_of(loop.node, added, source, style))
-        at, indent = line_start(source, site.guard.start_byte), indentation(source, site.guard.start_byte)
-        text = "".join(f"{indent}{line}{style.newline}" for line in lines)
-        splices.append(Splice(at, at, text.encode()))
-    return splices
+    for loop in loops:
+        names = []
+        for _ in loop.sums:
+            names.append(numbered_name("wave_sum", style, given))
+            given.append(names[-1])
+        yield before_guard(loop.of, _wave_lines(loop, names, loop.of.thread, style), source, style)
+        added = [f"{s.target} += {name};" for s, name in zip(loop.sums, names, strict=True)]
+        yield in_place_of(loop.of.node, added, source, style)
 
 
 def _wave_lines(loop: _Loop, names: list[str], thread: str, style: Style) -> list[str]:

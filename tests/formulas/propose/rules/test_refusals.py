@@ -11,7 +11,7 @@ from hipscope.analysis.source.parse import parse
 from hipscope.formulas.facts.launch_facts import LaunchFacts
 from hipscope.formulas.propose.candidate import Advice, Refusal
 from hipscope.formulas.propose.rule import Rule
-from hipscope.formulas.propose.rules import ask_recipe, recipes_for
+from hipscope.formulas.propose.rules import ask_recipe
 from tests.formulas.propose.rules.cases import FOLDER, ask, candidates, facts_of, read_facts
 
 Change = tuple[str, str]
@@ -1472,17 +1472,6 @@ def test_the_new_numbers_of_workgroups_are_the_old_ones_in_another_order(columns
         share, rest = count // xcds, count % xcds
         numbers = [b % xcds * share + min(b % xcds, rest) + b // xcds for b in range(count)]
         assert sorted(numbers) == list(range(count))
-
-
-def test_fast_math_is_advice_where_the_project_does_not_ask_for_it() -> None:
-    source = b"__global__ void k(const float* in, float* out, float d) { out[0] = in[0] / d; }\n"
-    kernel = parse(source).kernel("k")
-    assert kernel is not None
-    said_so = [recipe(source, kernel, None, facts_of({})) for recipe in recipes_for("precision")]
-    (advice,) = [answer for answer in said_so if isinstance(answer, Advice)]
-    assert advice.recipe == "fast_math"
-    assert "optimize.fast_math" in advice.reason
-    assert "`in[0] * __builtin_amdgcn_rcpf(d)` for `in[0] / d` (line 1)" in advice.title
 
 
 def test_the_advice_names_only_members_without_the_promise() -> None:
