@@ -200,6 +200,9 @@ def _longer_sides(base: Base, limit: CodeLimit, folder: Path) -> Iterator[Beyond
         larger = _all_larger(base, grown, kernarg, times, limit, folder / f"all_{side}")
         if larger is not None:
             yield Beyond("larger_sizes", f"{label}, all sizes beyond {limit.size:,}", larger, limit)
+        last = _at_the_last(base, grown, kernarg, bounds, added, folder / f"last_{side}")
+        if last is not None and not limit.width:
+            yield Beyond("larger_sizes", f"{label}, smaller integers as large as the last place", last, limit)
 
 
 def _all_larger(
@@ -225,6 +228,27 @@ def _all_larger(
         return None
     for more, one in enumerate(others, 1):  # no two the same
         kernarg = with_changes(kernarg, [one], functools.partial(lambda n, _: n, value + more))
+    return relocated(grown, folder, longer=True, repeats=repeats, turned=True, kernarg=kernarg)
+
+
+def _at_the_last(
+    base: Base,
+    grown: CapturedDispatch,
+    kernarg: bytes,
+    bounds: Sequence[Number],
+    added: int,
+    folder: Path,
+) -> CapturedDispatch | None:
+    """The grown launch with all integers that may be places, as they were below its size, at the last one.
+
+    Buffers are as much longer as those of which the size is the rows and the columns.
+    """
+    least = min((n.value for n in bounds), default=0.0)
+    places = [n for n in _integers(base.dispatch, base.types) if n not in bounds and 0 <= n.value < least]
+    repeats = math.ceil((1 + added / least) ** 2) if least else 1
+    if not places or sum(b.size for b in base.dispatch.buffers) * (repeats + 1) > _MOST_BYTES:
+        return None
+    kernarg = with_changes(kernarg, places, lambda _: least + added - 1)
     return relocated(grown, folder, longer=True, repeats=repeats, turned=True, kernarg=kernarg)
 
 
