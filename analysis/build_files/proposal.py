@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hipscope.analysis.build_files.alone import is_near, reaches_hip, scripts, sources_alone
+from hipscope.analysis.build_files.callers import callers_first
 from hipscope.analysis.build_files.cmake import CMAKE_FILE, begins_project, configured_programs
 from hipscope.analysis.build_files.commands import Command
 from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
@@ -103,7 +104,9 @@ def propose_builds(
     elif names:
         made = made_programs(directory) if calls is None else made_programs(directory, calls.arch)
         flags = made.flags
-        of_source = [one for one in made.programs if source is None or source in one.sources]
+        of_source = callers_first(
+            [one for one in made.programs if source is None or source in one.sources], source
+        )
         found += _of_make(directory, of_source, made.included)
         ready = any(one.for_gpus and not one.lacks for one in of_source)
         sure = any(one.for_gpus and not one.lacks and not one.guessed for one in of_source)
@@ -203,7 +206,7 @@ def _of_cmake(
     read = {path for one in programs for path in (*one.sources, *one.searched)}
     above = {one.top for one in programs} - {"."}
     outside = tuple(above) or read_outside(directory, [], read)
-    wanted = [one for one in programs if source is None or source in one.sources]
+    wanted = callers_first([one for one in programs if source is None or source in one.sources], source)
     found = [
         (
             BuildProposal(

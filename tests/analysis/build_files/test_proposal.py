@@ -344,6 +344,21 @@ def test_cmake_is_asked_where_the_makefile_makes_nothing_for_gpus(
     assert propose_builds(tmp_path, toolchain.calls).found[0].program == "app"
 
 
+def test_of_the_programs_of_a_library_the_one_that_calls_the_saved_source_is_first(
+    tmp_path: Path, toolchain: Toolchain
+) -> None:
+    (tmp_path / "multiply.cpp").write_text(MAIN.replace("int main", "int multiply"))
+    (tmp_path / "none.cpp").write_text("int main() {}\n")
+    (tmp_path / "calls.cpp").write_text("int multiply();\nint main() { return multiply(); }\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "project(p CXX)\nadd_library(all multiply.cpp)\n"
+        "add_executable(a_first none.cpp)\ntarget_link_libraries(a_first all)\n"
+        "add_executable(b_calls calls.cpp)\ntarget_link_libraries(b_calls all)\n"
+    )
+    found = propose_builds(tmp_path, toolchain.calls, tmp_path / "multiply.cpp").found
+    assert [one.program for one in found] == ["b_calls", "a_first"]
+
+
 def test_headers_of_folders_and_the_sources_called_after_them_belong_to_a_program(tmp_path: Path) -> None:
     for folder in ("app", "include/sim", "src/sim", "tests"):
         (tmp_path / folder).mkdir(parents=True)
