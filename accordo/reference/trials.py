@@ -54,7 +54,7 @@ from hipscope.accordo.trials.launch_variants import (
     longer_rows,
     named_variants,
 )
-from hipscope.accordo.trials.mixed_contents import write_mixed, write_rising
+from hipscope.accordo.trials.mixed_contents import write_dominant, write_mixed, write_rising
 from hipscope.accordo.trials.scalar_arguments import numbers_of, with_changes
 from hipscope.accordo.trials.structured_contents import write_in_order, write_parts
 from hipscope.analysis.errors import Cancelled
@@ -194,6 +194,7 @@ def plan_instead(
     ]
     if fresh_inputs.describe(fresh_inputs.LARGE_INTEGERS) in dropped:
         more += _large_one_by_one(part, settings, work / "large")
+        more += _large_but_marks(part, parameters, settings, work / "large_marked")
     if fresh_inputs.describe(fresh_inputs.SCALED_AGAIN) in dropped:
         more += _shapes_on_other_inputs(part, planned, fresh_inputs.PERMUTED)
     if any(label.endswith(LONGER_ROWS) for label in dropped):
@@ -201,6 +202,12 @@ def plan_instead(
         rows = longer_rows(launch, parameters, folder, part.result.instructions, squared=True)
         again = [v for v in rows if v.label.removesuffix(AS_SQUARES) in dropped]
         more += [Planned(v.defence, v.label, v.dispatch, None) for v in again]
+        for number, v in enumerate(again):
+            sides = _changed_sizes(launch, v.dispatch, parameters)
+            made = work / f"dominant_{number}"
+            if write_dominant(v.dispatch.buffers, launch.buffers, _elements(part), sides, made):
+                label = f"{v.label}, diagonals that outweigh their rows"
+                more.append(Planned(v.defence, label, v.dispatch, made))
     for p in planned:
         far = work / "grown_in_order"
         if (
@@ -210,6 +217,14 @@ def plan_instead(
         ):
             more.append(replace(p, label=f"{p.label}, in order", inputs=far))
     return more
+
+
+def _changed_sizes(was: CapturedDispatch, now: CapturedDispatch, parameters: Sequence[str]) -> dict[int, int]:
+    """The integer arguments that a launch has otherwise, by what they were."""
+    old, new = (
+        [int(n.value) for n in numbers_of(launch, parameters) if n.kind == "integer"] for launch in (was, now)
+    )
+    return {a: b for a, b in zip(old, new, strict=False) if a != b}
 
 
 def _large_one_by_one(part: ReferenceRun, settings: ReferenceSettings, work: Path) -> list[Planned]:
@@ -225,6 +240,22 @@ def _large_one_by_one(part: ReferenceRun, settings: ReferenceSettings, work: Pat
         ):
             found.append(Planned("large_integers", _large_alone(buffer.index), launch, folder))
     return found if len(found) > 1 else []
+
+
+def _large_but_marks(
+    part: ReferenceRun, parameters: Sequence[str], settings: ReferenceSettings, work: Path
+) -> list[Planned]:
+    """Large integers but for those that an argument names: what is left out because of such a mark stays left out."""
+    launch = part.dispatch
+    marks = {int(n.value) for n in numbers_of(launch, parameters) if n.kind == "integer" and n.value < 0}
+    if not marks or "large_integers" in settings.skipped:
+        return []
+    if not fresh_inputs.write_fresh_inputs(
+        launch.buffers, _guessed(part), part.access, work, fresh_inputs.LARGE_INTEGERS, avoid=marks
+    ):
+        return []
+    label = f"{fresh_inputs.describe(fresh_inputs.LARGE_INTEGERS)}, but for what an argument names"
+    return [Planned("large_integers", label, launch, work, part.access)]
 
 
 def _shapes_on_other_inputs(part: ReferenceRun, planned: Sequence[Planned], number: int) -> list[Planned]:
@@ -358,6 +389,8 @@ def plan_crossed(
         *found,
         *_rising(part, tried, work / "rising"),
         *_hidden(part, parameters, settings, work / "hidden"),
+        *_flat(part, parameters, settings, work / "flat"),
+        *_with_inputs(part, _guessed(part), fresh_inputs.EVERY_OTHER, settings, work / "others", NONE),
     ]
 
 
@@ -382,6 +415,27 @@ def _hidden(
         changed = write_dispatch(launch, work / f"{one.offset}", kernarg, {})
         label = f"{one.label} 0, {fresh_inputs.describe(fresh_inputs.MANY_NANS)}"
         found.append(Planned("crossed", label, changed, nans))
+    return found
+
+
+def _flat(
+    part: ReferenceRun, parameters: Sequence[str], settings: ReferenceSettings, work: Path
+) -> list[Planned]:
+    """Each size 0 over inputs without any difference: a threshold of 0 is passed by what is computed from those."""
+    launch, same = part.dispatch, work / "inputs"
+    sizes = [n for n in numbers_of(launch, parameters) if n.kind == "integer" and n.declared and n.value > 1]
+    if not sizes or {"special_inputs", "other_sizes"} & settings.skipped:
+        return []
+    if not fresh_inputs.write_fresh_inputs(
+        launch.buffers, _guessed(part), part.access, same, fresh_inputs.ALL_SAME
+    ):
+        return []
+    found = []
+    for one in sizes[-_FEW_INPUTS:]:  # thresholds rather stand behind sizes
+        kernarg = with_changes(launch.kernarg(), [one], lambda _: 0)
+        changed = write_dispatch(launch, work / f"{one.offset}", kernarg, {})
+        label = f"{one.label} 0, {fresh_inputs.describe(fresh_inputs.ALL_SAME)}"
+        found.append(Planned("crossed", label, changed, same))
     return found
 
 
@@ -429,8 +483,9 @@ def plan_beyond(
     if not limits or "larger_sizes" in settings.skipped:
         return []
     launch, same = part.dispatch, work / "same"
+    marks = {0, *(int(n.value) for n in numbers_of(launch, parameters) if n.kind == "integer")}
     count = fresh_inputs.write_fresh_inputs(
-        launch.buffers, _guessed(part), part.access, same, fresh_inputs.SHARED
+        launch.buffers, _guessed(part), part.access, same, fresh_inputs.SHARED, avoid=marks
     )
     wide = _any_integers(part, {run.label for run in tried})
     elements = {i: e for i, e in _elements(part).items() if e.kind == "float" or i in wide}

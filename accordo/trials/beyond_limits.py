@@ -196,6 +196,10 @@ def _longer_sides(base: Base, limit: CodeLimit, folder: Path) -> Iterator[Beyond
         )
         label = f"{more * size:,} work-items along {'xyz'[side]}"
         yield Beyond("larger_sizes", label, made, limit)
+        if bounds:  # as odd as what was recorded is even
+            less = with_changes(made.kernarg(), bounds, functools.partial(operator.add, added - 1))
+            other = write_dispatch(made, folder / f"less_{side}", less, {})
+            yield Beyond("larger_sizes", f"{label}, sizes one less", other, limit)
         times = {n.offset: 1 + added / n.value for n in bounds}
         larger = _all_larger(base, grown, kernarg, times, limit, folder / f"all_{side}")
         if larger is not None:

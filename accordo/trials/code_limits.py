@@ -25,6 +25,8 @@ _LOADS = re.compile(r"[vs]_mov(?:k_i32|_b32|_b64)$")
 _HALF_WORDS = re.compile(r"v_(?:pk_)?(?!cmp|cvt|interp)\w+_[iub]16$|s_sext_i32_i16$")
 _PRODUCTS_24 = re.compile(r"v_(?:mul_[iu]32_[iu]24|mad_[iu]32_[iu]24)$")
 _OTHER_WIDTHS = range(17, 23)  # fewer bits number lanes and work-items, 23 are those of a float
+_KEPT = range(9, 32)
+_ASKED_BITS = range(5, 24)
 _MASKS = ("v_and_b32", "s_and_b32")
 _FIELDS = ("v_bfe_u32", "v_bfe_i32", "s_bfe_u32", "s_bfe_i32")
 _LOADS_SHORT = re.compile(r"ds_read_[ui](?:8|16)$|(?:global|flat|buffer)_load_[us](?:byte|short)$")
@@ -53,12 +55,30 @@ def halved_away(limits: Sequence[CodeLimit]) -> tuple[CodeLimit, ...]:
     return tuple(CodeLimit(1 << n + 2, f"of which {n} halvings leave little") for n in few)
 
 
+def narrower_masks(
+    own: Sequence[AssemblyInstruction], known: Sequence[AssemblyInstruction]
+) -> tuple[int, int] | None:
+    """The fewest bits that one code keeps of a number where the other one keeps more, and these; None without such."""
+    ours, theirs = (_kept_bits(code) for code in (own, known))
+    fewer = [bits for bits in ours if ours[bits] > theirs[bits]]
+    more = [bits for bits in theirs if theirs[bits] > ours[bits] and bits > min(fewer, default=bits)]
+    return (min(fewer), max(more)) if more else None
+
+
+def _kept_bits(code: Iterable[AssemblyInstruction]) -> Counter[int]:
+    """How often the code keeps so many of the lower bits of a number."""
+    found = (next((n for n in _KEPT if _keeps_low(one, n)), None) for one in code)
+    return Counter(bits for bits in found if bits is not None)
+
+
 def limits_of(
     own: Sequence[AssemblyInstruction], known: Sequence[AssemblyInstruction]
 ) -> tuple[CodeLimit, ...]:
     """The limits of one code that another one has not."""
     numbers = sorted(set(_cuts(own)) - set(_cuts(known)))
     found = [CodeLimit(n, "with which the rewrite compares") for n in numbers]
+    bits = sorted(set(_asked_bits(own)) - set(_asked_bits(known)))
+    found += [CodeLimit(1 << bit, "of which the rewrite asks for a bit", width=True) for bit in bits]
     theirs = _narrow(known)
     found += [
         CodeLimit(1 << bits, f"behind which {why}", width=True)
@@ -84,6 +104,40 @@ def _cuts(code: Sequence[AssemblyInstruction]) -> Iterator[int]:
         if _LOADS.match(one.mnemonic) and len(values) > 1 and values[1] is not None and to:
             held[to[0]] = values[1]
             held |= {name: 0 for name in to[1:] if values[1] >= 0}
+
+
+def _asked_bits(code: Iterable[AssemblyInstruction]) -> Iterator[int]:
+    """The numbers of single bits that the code takes out of a number, from the sixth on."""
+    shifted: dict[str, int] = {}
+    for one in code:
+        yield from (bit for bit in _single_bits(one, shifted) if bit in _ASKED_BITS)
+        if not one.operands:
+            continue
+        to, *sources = one.operands
+        numbers = [n for text in sources if (n := _integer(text)) is not None]
+        moved = [shifted[text] for text in sources if text in shifted] if one.mnemonic in _MASKS else []
+        if "_lshr" in one.mnemonic and numbers:
+            shifted[to] = numbers[0]
+        elif moved:
+            shifted[to] = moved[0]
+        else:
+            shifted.pop(to, None)
+
+
+def _single_bits(one: AssemblyInstruction, shifted: Mapping[str, int]) -> list[int]:
+    """The bits that an instruction asks for by itself, or of what was `shifted` to the right by so many before."""
+    last = _integer(one.operands[-1]) if one.operands else None
+    if one.mnemonic in _FIELDS[:2] and last == 1:
+        bits = [_integer(one.operands[-2])]
+    elif one.mnemonic in _FIELDS[2:] and last is not None and last >> 16 == 1:
+        bits = [last & 31]
+    elif one.mnemonic.startswith("s_bitcmp"):
+        bits = [last]
+    elif one.mnemonic in _MASKS and 1 in map(_integer, one.operands[1:]):
+        bits = [shifted.get(text) for text in one.operands[1:]]
+    else:
+        bits = []
+    return [bit for bit in bits if bit is not None]
 
 
 def _value(text: str, held: Mapping[str, int]) -> int | None:

@@ -27,11 +27,13 @@ from hipscope.accordo.trials.scalar_arguments import Number, numbers_of
 from hipscope.analysis.source.number_types import Element
 
 _FEW_NUMBERS, _FEW_VALUES, _FEW_NAMED = 8, 7, 3
-_MOST_ROWS, _CHOICES = 14, 400
+_MOST_ROWS, _CHOICES = 20, 400
+_OF_CONDITIONS = 4.0  # how much more a pair counts of which the codes compare with both
 _SMALL = 8
 _MOST_SMALL = 64  # of what stands for a small integer
 _NOT_ZERO = 0.7  # the size of a float that was 0
 _FEW_MOVED = 2
+_FEW_PAIRS = 5
 _OTHERS = (67, (1 << 16) + 67)  # beyond 6 bits, and beyond 16
 _LARGEST = 16 << 20  # bytes of a buffer
 _ALTERNATING = 0x5555_5555_5555_5555
@@ -72,7 +74,8 @@ def crossed_arguments(
     numbers = [n for n in numbers_of(dispatch, types) if n.declared][:_FEW_NUMBERS]
     values = [_values(n, conditions, any_bits=n.label in wide) for n in numbers]
     found = []
-    for row in _rows([*map(len, values), 2], _together(dispatch, numbers, values)):
+    asked = [_asked(n, listed, conditions) for n, listed in zip(numbers, values, strict=True)]
+    for row in _rows([*map(len, values), 2], _together(dispatch, numbers, values), [*asked, frozenset()]):
         changed = bytearray(kernarg)
         told = []
         for number, listed, at in zip(numbers, values, row[:-1], strict=True):
@@ -94,7 +97,7 @@ def _values(number: Number, conditions: Named, *, any_bits: bool) -> list[float]
         return _each([was, -was or -_NOT_ZERO, 2.3 * abs(was) + 1.3, 0.0, 1.0, *named])
     small = abs(was) <= _SMALL
     most = _MOST_SMALL if small else was - 1
-    named = [n + d for n in sorted(conditions.integers) for d in (0, 1) if 2 < n + d <= most]
+    named = [n + d for n in sorted(conditions.integers) for d in (0, 1) if 1 < n + d <= most]
     if any_bits:
         return _each([was, 0, int(was) + (5 << 32), int(was) ^ _ALTERNATING, *named[:_FEW_NAMED]])
     if small:
@@ -103,7 +106,18 @@ def _values(number: Number, conditions: Named, *, any_bits: bool) -> list[float]
         return _each([was, *first, 1, 0, *below, *named[-_FEW_NAMED:], 2])
     # A modulus, a mask or a seed, unlike a size, may have its highest bit.
     high = [int(was) | 1 << 31] if number.size == 4 and number.element.name.startswith("uint") else []
-    return _each([was, *high, was - 1, *named[-_FEW_NAMED:], 1])
+    # A part of a whole that both codes name, such as 255, may be larger than what was recorded.
+    above = [n for n in sorted(conditions.integers) if was < n <= 2 * was][:1]
+    return _each([was, *high, was - 1, *above, *named[:1], *named[1 - _FEW_NAMED :], 1])
+
+
+def _asked(number: Number, values: Sequence[float], conditions: Named) -> frozenset[int]:
+    """Which of the values the codes compare with, by their places; of floats those just beyond."""
+    if number.kind == "float":
+        known = {x * 1.01 for x in conditions.floats} | (conditions.floats & {0.0, 1.0})
+    else:
+        known = set(map(float, conditions.integers))
+    return frozenset(at for at, value in enumerate(values) if at and value in known)
 
 
 def _each(values: Sequence[float]) -> list[float]:
@@ -115,7 +129,7 @@ def _together(
 ) -> Iterator[tuple[int, ...]]:
     """Choices for conditions on more than two: all floats of the other sign with flags on, and off; small integers by
     turns as large as the conditions ask for and small, with floats that they name; small integers of both signs by
-    turns; lists of one element, also with all floats of the other sign. The last column is the draw.
+    turns; lists of one element, also with all floats of the other sign or 1. The last column is the draw.
     """
     flags = [n.kind == "bool" or (n.kind == "integer" and abs(n.value) <= _SMALL) for n in numbers]
     for draw, on in enumerate((True, False)):
@@ -141,11 +155,11 @@ def _together(
     groups = groups_of(dispatch)
     bounds = {k for k, n in enumerate(numbers) for g, w in zip(groups, dispatch.workgroup, strict=True)
               if (g - 1) * w < n.value <= g * w}  # fmt: skip
-    for sign in (1, -1):
+    for sign in (1, -1, None):
         wanted = [
             1
             if n.kind == "integer" and not flag and k not in bounds
-            else sign * n.value
+            else (1.0 if sign is None else sign * n.value)
             if n.kind == "float"
             else n.value
             for k, (n, flag) in enumerate(zip(numbers, flags, strict=True))
@@ -158,19 +172,31 @@ def _places(values: Sequence[Sequence[float]], wanted: Sequence[float]) -> list[
     return [listed.index(v) if v in listed else 0 for listed, v in zip(values, wanted, strict=True)]
 
 
-def _rows(sizes: Sequence[int], first: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """The `first` ones, and choices in which each two other values of two columns meet, as far as few rows go: those
-    that are listed first before others.
+def _rows(
+    sizes: Sequence[int], first: Iterable[tuple[int, ...]], asked: Sequence[frozenset[int]]
+) -> Iterator[tuple[int, ...]]:
+    """Two values that are `asked` for, all else as recorded, for a few; the `first` ones; choices in which each two
+    other values of two columns meet, as far as few rows go: those asked for in both columns, and those that are
+    listed first, before others.
 
     With the recorded value, which is the first of each column, any other is tried elsewhere.
     """
     generator = np.random.default_rng(0xC805)
     pairs = list(itertools.combinations(range(len(sizes)), 2))
     left = {
-        (a, b, x, y): 1 / (x * y) for a, b in pairs for x in range(1, sizes[a]) for y in range(1, sizes[b])
+        (a, b, x, y): _OF_CONDITIONS if x in asked[a] and y in asked[b] else 1 / (x * y)
+        for a, b in pairs
+        for x in range(1, sizes[a])
+        for y in range(1, sizes[b])
     }
     plain = tuple(0 for _ in sizes)
-    chosen = [plain, *dict.fromkeys(row for row in first if any(row[:-1]))]
+    alone = (
+        tuple(x if k == a else y if k == b else 0 for k in range(len(sizes)))
+        for a, b in pairs
+        for x, y in itertools.product(sorted(asked[a]), sorted(asked[b]))
+    )
+    listed = itertools.chain(itertools.islice(alone, _FEW_PAIRS), first)
+    chosen = [plain, *dict.fromkeys(row for row in listed if any(row[:-1]))]
     for number in range(_MOST_ROWS):
         if number >= len(chosen):
             if not left:

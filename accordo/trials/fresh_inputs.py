@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ ENDS, WHOLE_ENDS = 36, 37  # of launches with a list in order
 SINGLE, FAR_BELOW, FULL, AT_ONCE = 38, 39, 40, 41
 BELOW_NAMED = 42  # of a candidate's numbers only
 NEARLY_SAME = 43  # of 16-bit floats
+EVERY_OTHER = 44  # of candidates with conditions only
 OF_SIZES = (AS_NAMED, EVEN_AS_NAMED, ODD_AS_NAMED, BELOW_NAMED)
 TRIALS: dict[int, Defence] = {
     PERMUTED: "permuted_inputs", SCALED: "scaled_inputs", SPARSE: "special_inputs", NOT_FINITE: "not_finite_inputs",
@@ -65,6 +66,7 @@ TRIALS: dict[int, Defence] = {
     ENDS: "not_finite_inputs", WHOLE_ENDS: "large_integers", SINGLE: "structured_inputs",
     FAR_BELOW: "updated_memory", FULL: "mixed_integers", AT_ONCE: "structured_inputs",
     NEARLY_SAME: "special_inputs", BELOW_NAMED: "named_values",
+    EVERY_OTHER: "special_inputs",
 }  # fmt: skip
 
 Access = NDArray[np.uint8]
@@ -103,6 +105,7 @@ _WORDS = {
     FULL: "integers of each input among those of the others, none of them empty",
     FAR_BELOW: "all floats far below zero, those that are updated still farther",
     SINGLE: "what is sorted in steps of one",
+    EVERY_OTHER: "every other float of a few is 0, the others are the same",
     NEARLY_SAME: "all 16-bit floats the same but for a few that are a little larger",
     AT_ONCE: "what is sorted in one step, all others 0",
     RENUMBERED: "what is numbered, in chains and the other way round",
@@ -113,7 +116,11 @@ _WORDS = {
     EVEN_AS_NAMED: "floats of the first, third ... input of the size of one that a program names",
     ODD_AS_NAMED: "floats of the second, fourth ... input of the size of one that a program names",
 }
-OF_CANDIDATES = (*OF_SIZES, NAMED_LENGTHS)  # there they are made, not for the reference's own numbers
+OF_CANDIDATES = (
+    *OF_SIZES,
+    NAMED_LENGTHS,
+    EVERY_OTHER,
+)  # there they are made, not for the reference's own numbers
 INSTEAD = {NEGATIVE_INTEGERS: MINUS_ONE}  # what is tried where the reference is not defined on the other
 _WIDE_ONLY = (
     LARGE_INTEGERS,
@@ -135,9 +142,10 @@ _FLOATS_ONLY = (
     ENDS,
     FAR_BELOW,
     NEARLY_SAME,
+    EVERY_OTHER,
     *OF_SIZES,
 )
-_CONSTANT = (LOWEST, ALL_NAN, OPPOSITE, NEARLY_SAME)
+_CONSTANT = (LOWEST, ALL_NAN, OPPOSITE, NEARLY_SAME, EVERY_OTHER)
 _POOL = 1 << 14  # integers of all inputs together
 _MINUS_ONE, _NEGATED, _EXTREME = 0.15, 0.3, 0.4  # parts of integers: -1, their complement, 0 or the most
 _ZERO, _ZERO_OR_ONE = 0.2, 0.35  # parts of integers that become so: lengths of what is empty, or single
@@ -177,10 +185,12 @@ def write_fresh_inputs(
     trial: int,
     named: Named = NONE,
     only: int | None = None,
+    avoid: Collection[int] = (),
 ) -> int:
     """Write a replacement (`replaced.py`) of each buffer that is an input; returns how many. Seeded by `trial`.
 
-    `only`: of that buffer alone, by its index.
+    `only`: of that buffer alone, by its index. `avoid`: integers that may mark what counts for nothing: elements
+    that are one stay so, and no other becomes one.
 
     Of a launch that reads a small part of a buffer, only what lies around that part is replaced: the rest is not looked
     at, and would cost most of the time.
@@ -233,7 +243,10 @@ def write_fresh_inputs(
                 fresh = np.frombuffer(made, dtype=np.uint8)
             elif trial == SHARED:
                 raw = old.view(f"<u{segment.element.size}")
-                chosen_one = raw[_used(window, segment.element)[0]]
+                used = raw[_used(window, segment.element)]
+                marked = np.isin(used, _marks(avoid, raw.dtype)) & (segment.element.kind == "integer")
+                plain = used[~marked]
+                chosen_one = plain[0] if len(plain) else used[0]
                 fresh = np.full_like(raw, shared.setdefault(segment.element.name, chosen_one)).view(np.uint8)
             else:
                 made = _fresh(
@@ -241,6 +254,10 @@ def write_fresh_inputs(
                 )
                 planted[segment.element.kind] += 1
                 fresh = np.frombuffer(made, dtype=np.uint8)
+                if avoid:
+                    raw = old.view(f"<u{segment.element.size}")
+                    kept = np.isin(raw, _marks(avoid, raw.dtype))
+                    fresh = np.where(kept, raw, fresh.view(raw.dtype)).view(np.uint8)
             changed = changed or not np.array_equal(fresh, old)
             at = 0
             for place in places:
@@ -254,6 +271,11 @@ def write_fresh_inputs(
             write_replacement(directory, buffer.index, captured, parts if data is None else data)
             count += 1
     return count
+
+
+def _marks(numbers: Collection[int], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Integers as words of a type."""
+    return np.array([n & (1 << 8 * kind.itemsize) - 1 for n in numbers], dtype=kind)
 
 
 def _bits(touched: AccessMap, place: slice | NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -601,7 +623,10 @@ def _fresh(
 
 
 def _constant(raw: NDArray[Any], element: Element, trial: int, before: int) -> bytes:
-    """All elements the same."""
+    """All elements the same, or every other one of a few."""
+    if trial == EVERY_OTHER:
+        made = np.where(np.arange(len(raw)) % 2, raw.dtype.type(0), raw[0])
+        return bytes((made if len(raw) <= _FEW else raw).tobytes())
     if trial == OPPOSITE:
         return bytes(np.full_like(raw, 0 if before % 2 == 0 else np.iinfo(raw.dtype).max).tobytes())
     if trial == NEARLY_SAME:

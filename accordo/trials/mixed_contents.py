@@ -76,6 +76,50 @@ def write_rising(
     return found
 
 
+def write_dominant(
+    longer: Iterable[CapturedBuffer],
+    captured: Iterable[CapturedBuffer],
+    elements: Mapping[int, Element],
+    sides: Mapping[int, int],
+    inputs: Path,
+) -> Path | None:
+    """Write square matrices whose diagonals outweigh their rows where the captured ones do: others have no factors.
+
+    `sides`: how long a side becomes that was so long. None where there are no such matrices.
+    """
+    inputs.mkdir(parents=True, exist_ok=True)
+    found = None
+    for buffer, was in zip(longer, captured, strict=True):
+        element = elements.get(buffer.index, BYTES)
+        if element.kind != "float" or buffer.size > _MOST:
+            continue
+        known = element.numbers(was.before()[: was.size // element.size * element.size])
+        side = next((n for n in sides if n > 1 and outweighs(known, n)), None)
+        if side is None:
+            continue
+        length, count = sides[side], buffer.size // element.size
+        was_on, on = (_on_diagonal(len(known), side), _on_diagonal(count, length))
+        made = np.resize(known[~was_on] * ((side - 1) / length), count)
+        made[on] = np.resize(known[was_on], int(on.sum()))
+        fresh = np.frombuffer(encoded(made, element), dtype=np.uint8)
+        write_replacement(inputs, buffer.index, buffer.mapped(), [(0, fresh)])
+        found = inputs
+    return found
+
+
+def _on_diagonal(count: int, side: int) -> NDArray[np.bool_]:
+    """Which elements of square matrices behind each other stand on a diagonal."""
+    return np.asarray(np.arange(count) % side**2 % (side + 1) == 0)
+
+
+def outweighs(numbers: NDArray[np.floating[Any]], side: int) -> bool:
+    """Whether in all square matrices of that side what stands on the diagonal is more than the rest of its row."""
+    if not len(numbers) or len(numbers) % side**2 or not np.isfinite(numbers).all():
+        return False
+    sizes = np.abs(numbers).reshape(-1, side, side)
+    return bool((2 * np.diagonal(sizes, axis1=1, axis2=2) > sizes.sum(axis=2)).all())
+
+
 def _floats(
     raw: NDArray[Any], element: Element, named: Named, generator: np.random.Generator, draw: int, row: int
 ) -> bytes:

@@ -116,11 +116,17 @@ def _whole_workgroups(length: int) -> dict[str, Change]:
 def _turned_flags(kernarg: bytes, integers: Sequence[Number]) -> Iterator[OtherArguments]:
     """Small integers, a few of them and each alone: other small ones. They may be flags, modes or numbers of a step.
 
-    What is below 0 only becomes one more.
+    What is below 0 only becomes one more, and of marks such as -100 also 0.
     """
-    small = [n for n in integers if _SMALL[0] <= n.value <= _SMALL[1]]
+    small = [
+        n
+        for n in integers
+        if _SMALL[0] <= n.value <= _SMALL[1]
+        or (n.value < 0 and n.declared and n.element.name.startswith("int"))
+    ]
     for number in sorted(small, key=_may_be_an_upper_half)[:_FEW_SMALL]:
-        values = _SMALL_VALUES if number.value >= 0 else (number.value + 1,)
+        marks = (number.value + 1, 0) if number.value < _SMALL[0] else (number.value + 1,)
+        values = _SMALL_VALUES if number.value >= 0 else marks
         for value in sorted(values, key=lambda v: abs(v - number.value)):
             label = f"{number.label} {value:.0f} instead of {number.value:.0f}, other floats"
             yield OtherArguments("turned_flags", label, with_changes(kernarg, [number], _always(value)))

@@ -15,6 +15,7 @@ from hipscope.accordo.dispatch.code_addresses import taken_for_numbers
 from hipscope.accordo.dispatch.disassembly import AssemblyInstruction, disassemble, mnemonics
 from hipscope.accordo.proof.checks.plan import Proof
 from hipscope.accordo.reference.input_coverage import BEYOND, SHAPES
+from hipscope.accordo.trials.code_limits import narrower_masks
 
 _AFTER_ALL = re.compile(
     r"v_(?!mul_[iu]32|mad_[iu]32)\w+_f(?:16|32|64)(?:_[iu]32)?$|v_cndmask_b32$|s_cselect_b64$"
@@ -48,6 +49,8 @@ def told_by_code(proof: Proof, dispatch: CapturedDispatch) -> Iterator[str]:
         and not any(map(_IN_HALVES.match, _kinds(known)))
     ):
         yield f"never with more than 16 bits of each float, in which the rewrite computes (`{halves[0]}`)"
+    if (kept := narrower_masks(own, known)) is not None:
+        yield f"never with numbers of more than {kept[0]} bits, which the rewrite keeps of {kept[1]}"
     objects = [mnemonics(path, objdump) for path in (proof.candidate, dispatch.code_object)]
     (now, was), (ours, theirs) = (_kinds(own), _kinds(known)), objects
     if _stops(was, theirs) and not _stops(now, ours):

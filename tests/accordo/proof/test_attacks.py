@@ -24,6 +24,15 @@ from tests.accordo.proof.test_adversarial import ATTACKS, verdict
         ("deposit", "one_cell", "argument 5 1 (the candidate names it)"),
         ("modpow", "not_reduced", "argument 5 2.14749e+09"),
         ("attend", "negative", "argument 7 2, argument 8 -"),
+        ("runs", "most_hundred", "all elements of each input the same but one"),
+        ("sobel", "zero_gx", "argument 7 0, all elements of each input the same"),
+        ("softce", "label_byte", "but for what an argument names"),
+        ("softce", "no_smooth_share", "argument 4 1, argument 5 1, argument 6 1"),
+        ("blend", "opaque", "argument 4 255, argument 5 1"),
+        ("cholesky", "last_row", "diagonals that outweigh their rows"),
+        ("redblack", "odd_row", "sizes one less"),
+        ("redblack", "near_edge", "argument 3 3, argument 6 1.919"),
+        ("winograd", "no_middle", "every other float of a few is 0"),
     ],
 )
 def test_what_once_got_through_is_rejected(program: str, rewrite: str, seen_by: str) -> None:
@@ -33,3 +42,20 @@ def test_what_once_got_through_is_rejected(program: str, rewrite: str, seen_by: 
         found = verdict(recording, accordo.prepare(recording), candidate)
     assert found.outcome == "different"
     assert seen_by in found.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "rewrite", "named"),
+    [
+        ("lz", "far", "more than 12 bits, which the rewrite keeps of 16"),
+        ("cholesky", "shifted_row", "never with sizes beyond 128, of which the rewrite asks for a bit"),
+    ],
+)
+def test_what_no_trial_shows_is_named(program: str, rewrite: str, named: str) -> None:
+    path = ATTACKS / f"{program}.hip"
+    (candidate,) = (one for one in rewrites(path) if one.name == rewrite)
+    with accordo.capture(path, kernel=program) as recording:
+        found = verdict(recording, accordo.prepare(recording), candidate)
+    assert found.equivalent
+    assert named in found.reason

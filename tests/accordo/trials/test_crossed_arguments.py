@@ -31,7 +31,7 @@ def rows(folder: Path, conditions: Named) -> list[tuple[int, int, float, float]]
 
 def test_flags_and_signs_meet_in_pairs_and_few_launches_do(tmp_path: Path) -> None:
     found = rows(tmp_path, Named(frozenset(), frozenset()))
-    assert len(found) == 14
+    assert len(found) == 20
     assert found[0] == (1000, 0, 2.0, 0.5)  # other inputs alone
     signs = {(row[2] < 0, row[3] < 0) for row in found}
     assert signs == set(itertools.product((True, False), repeat=2))
@@ -43,6 +43,25 @@ def test_what_only_one_of_the_codes_compares_with_is_tried(tmp_path: Path) -> No
     found = rows(tmp_path, Named(frozenset({7.0}), frozenset({33})))
     assert {33, 34} & {row[1] for row in found}
     assert any(abs(row[2] - 7.07) < 0.01 or abs(row[3] - 7.07) < 0.01 for row in found)
+
+
+def test_two_numbers_that_are_compared_with_meet_with_all_else_as_recorded(tmp_path: Path) -> None:
+    found = rows(tmp_path, Named(frozenset({7.0}), frozenset({3})))
+    alone = {(row[0], round(row[2], 2)) for row in found if row[1] == 0 and row[3] == 0.5}
+    assert (3, 7.07) in alone
+
+
+def test_a_number_somewhat_above_the_recorded_one_is_tried(tmp_path: Path) -> None:
+    assert 1800 in {row[0] for row in rows(tmp_path, Named(frozenset(), frozenset({1800})))}
+    assert 9000 not in {row[0] for row in rows(tmp_path, Named(frozenset(), frozenset({9000})))}
+
+
+def test_lists_of_one_element_meet_floats_of_1(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, LAUNCH.pack(700, 900, 2.0, 0.5), 4, 4, 4, 4)
+    found = {
+        LAUNCH.unpack(r.kernarg) for r in crossed_arguments(dispatch, TYPES, Named(frozenset(), frozenset()))
+    }
+    assert (1, 1, 1.0, 1.0) in found
 
 
 def test_how_often_a_number_is_compared_with_counts() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hipscope.accordo.dispatch.captured import CapturedBuffer
 from hipscope.accordo.trials.code_constants import Named
-from hipscope.accordo.trials.mixed_contents import write_mixed
+from hipscope.accordo.trials.mixed_contents import outweighs, write_dominant, write_mixed
 from hipscope.analysis.source.number_types import element_of
 from hipscope.emulator.captures import seal
 
@@ -80,3 +80,30 @@ def test_infinity_is_there_only_if_it_is_named(tmp_path: Path) -> None:
     held = np.full(4000, 3.0, dtype="<f4")
     assert np.isfinite(mixed(tmp_path, held, "float")).all()
     assert (mixed(tmp_path, held, "float", floats=frozenset({-np.inf})) == -np.inf).sum() > 40
+
+
+def test_larger_matrices_outweigh_their_rows_where_the_captured_ones_do(tmp_path: Path) -> None:
+    held = np.ones((3, 4, 4), dtype="<f4") + np.eye(4, dtype="<f4") * 5
+    before = tmp_path / "buffer_0.before"
+    before.write_bytes(held.tobytes())
+    longer = tmp_path / "buffer_1.before"
+    longer.write_bytes(bytes(4 * (2 * 81 + 5)))
+    seal(tmp_path)
+    was = CapturedBuffer(0, 4096, held.nbytes, (), before, before)
+    now = CapturedBuffer(0, 4096, longer.stat().st_size, (), longer, longer)
+    elements = {0: element_of("float")}
+    made = write_dominant((now,), (was,), elements, {7: 11, 4: 9}, tmp_path / "made")
+    assert made is not None
+    found = np.fromfile(made / "buffer_0.before", dtype="<f4")
+    assert outweighs(found[: 2 * 81], 9)
+    assert (found[:81:10] == 6).all()
+    assert write_dominant((now,), (was,), elements, {7: 11}, tmp_path / "none") is None
+
+
+def test_a_row_that_is_more_than_its_diagonal_is_seen() -> None:
+    matrices = np.ones((2, 3, 3)) + 2 * np.eye(3)
+    assert outweighs(matrices.reshape(-1), 3)
+    matrices[1, 2, 0] = -9.0
+    assert not outweighs(matrices.reshape(-1), 3)
+    assert not outweighs(np.full(9, np.nan), 3)
+    assert not outweighs(np.ones(10), 3)

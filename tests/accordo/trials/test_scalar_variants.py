@@ -100,6 +100,12 @@ def test_small_integers_take_each_small_value_and_an_enumeration_is_one(tmp_path
     assert found["float arguments of the other sign"][2] < 0
 
 
+def test_a_mark_below_zero_is_another_one_and_0(tmp_path: Path) -> None:
+    dispatch = launch(tmp_path, struct.pack("<ii", 200, -100), 4, 4)
+    found = {struct.unpack("<ii", o.kernarg) for o in other_arguments(dispatch, ["int", "int"])}
+    assert {(200, -99), (200, 0)} <= found
+
+
 def test_strides_of_one_are_doubled_where_sizes_are_halved(tmp_path: Path) -> None:
     dispatch = launch(tmp_path, struct.pack("<3i", 301, 1, 1), 4, 4, 4)
     tried = {o.label: struct.unpack("<3i", o.kernarg) for o in other_arguments(dispatch, ["int"] * 3)}
