@@ -12,12 +12,12 @@ import re
 import shlex
 import shutil
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from hipscope.analysis.build_files.alone import is_near, reaches_hip, scripts, sources_alone
-from hipscope.analysis.build_files.callers import callers_first
 from hipscope.analysis.build_files.cmake import CMAKE_FILE, begins_project, configured_programs
 from hipscope.analysis.build_files.commands import Command
 from hipscope.analysis.build_files.makefiles import MadeProgram, made_programs, makefiles
@@ -32,6 +32,8 @@ from hipscope.analysis.build_files.source_files import (
     uses_cuda,
     uses_hip,
 )
+from hipscope.analysis.source.functions import callables_in
+from hipscope.analysis.source.parse import parse
 from hipscope.analysis.source.texts import SourceTexts
 
 _ROCM = "/opt/rocm"
@@ -104,7 +106,7 @@ def propose_builds(
     elif names:
         made = made_programs(directory) if calls is None else made_programs(directory, calls.arch)
         flags = made.flags
-        of_source = callers_first(
+        of_source = _callers_first(
             [one for one in made.programs if source is None or source in one.sources], source
         )
         found += _of_make(directory, of_source, made.included)
@@ -206,7 +208,7 @@ def _of_cmake(
     read = {path for one in programs for path in (*one.sources, *one.searched)}
     above = {one.top for one in programs} - {"."}
     outside = tuple(above) or read_outside(directory, [], read)
-    wanted = callers_first([one for one in programs if source is None or source in one.sources], source)
+    wanted = _callers_first([one for one in programs if source is None or source in one.sources], source)
     found = [
         (
             BuildProposal(
@@ -222,6 +224,30 @@ def _of_cmake(
         for one in wanted
     ]
     return found, reason
+
+
+class _Compiled(Protocol):
+    @property
+    def sources(self) -> Collection[Path]: ...
+
+
+_Program = TypeVar("_Program", bound=_Compiled)
+
+
+def _callers_first(programs: Sequence[_Program], source: Path | None) -> list[_Program]:
+    """Those whose own sources name the most functions and kernels of the source: tests of a library share all of it."""
+    if source is None or len(programs) < 2:
+        return [*programs]
+    texts = SourceTexts()
+    text = texts.read(source) or b""
+    defined = {*callables_in([text]).functions, *(kernel.name for kernel in parse(text).kernels)} - {"main"}
+    shared = frozenset[Path].intersection(*(frozenset(one.sources) for one in programs))
+
+    def called(program: _Program) -> int:
+        own = " ".join(texts.text(path) or "" for path in program.sources if path not in shared)
+        return len(defined & set(re.findall(r"\w+", own)))
+
+    return sorted(programs, key=called, reverse=True)
 
 
 def _for_hosts(directory: Path, sources: Iterable[Path]) -> bool:

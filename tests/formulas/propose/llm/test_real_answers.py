@@ -33,6 +33,8 @@ OUTCOMES = {
     "three_attempts/accidental_double": ("not_faster", "unusable", "different"),
     # A copy; then a second sum over the counters behind a barrier that is none for the grid; then out of bounds.
     "three_attempts/contended_histogram": ("not_faster", "different", "different"),
+    # The window wraps at the padded width; then an array with an index too many, twice.
+    "three_attempts/lds_column_read": ("different", "not_compiled", "unusable"),
     # No kernel; then a copy that it calls free of divisions; then that again.
     "three_attempts/slow_division": ("unusable", "not_faster", "unusable"),
 }
