@@ -56,6 +56,7 @@ class Piece:
     `oracle` is what its elements are in double precision: one that is too far from the reference may still be as near
     to that. `rounding` is how far it moves with the last places of its inputs. `finite_only`: the program promises that
     no float is NaN or infinite; one that is not finite is as good as another.
+    `infinite_for_nan`: an infinity where the reference has NaN is no difference, nor is NaN itself.
     """
 
     segment: Segment
@@ -64,6 +65,7 @@ class Piece:
     oracle: NDArray[np.float64] | None = None
     rounding: NDArray[np.float64] | None = None
     finite_only: bool = False
+    infinite_for_nan: bool = False
 
 
 def compare_buffer(
@@ -151,7 +153,7 @@ def wrong_elements(
     if piece.finite_only:
         alike = ~np.isfinite(expected) & ~np.isfinite(got)
     else:
-        alike = np.isnan(expected) & np.isnan(got)
+        alike = np.isnan(expected) & (np.isnan(got) | (np.isinf(got) & piece.infinite_for_nan))
     if piece.tolerance.exact:
         candidates[at] = ~alike
         return candidates, Errors()

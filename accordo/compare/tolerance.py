@@ -17,6 +17,10 @@ from hipscope.analysis.errors import UsageError
 from hipscope.analysis.source.number_types import Element
 
 _RELATIVE = {"fp64": 1e-12, "fp32": 1e-5, "fp16": 1e-3, "bf16": 8e-3}
+_LEAST = {"fp64": 4 * 2.0**-1074, "fp32": 4 * 2.0**-149}
+"""What the roundings of eight operations on denormals may come to, of half of the smallest number each. Denormals of 16
+bits are results of programs, so they get none."""
+
 _REDUCTION_FACTOR = 4.0  # k in k * sqrt(n) * eps
 _SPREAD_FACTOR = 8.0
 
@@ -99,7 +103,7 @@ def tolerance_for(
     if terms > 1:
         relative = max(relative, _REDUCTION_FACTOR * math.sqrt(terms) * element.epsilon)
     own = user.absolute if user is not None and user.absolute is not None else relative * 0.1 * size()
-    least = _SPREAD_FACTOR * spread
+    least = max(_SPREAD_FACTOR * spread, _LEAST.get(element.name, 0.0) if user is None else 0.0)
     return Tolerance(relative, max(own, least) if isinstance(own, float) else np.maximum(own, least))
 
 

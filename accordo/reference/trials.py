@@ -483,7 +483,7 @@ def plan_beyond(
     if not limits or "larger_sizes" in settings.skipped:
         return []
     launch, same = part.dispatch, work / "same"
-    marks = {0, *(int(n.value) for n in numbers_of(launch, parameters) if n.kind == "integer")}
+    marks = {*(int(n.value) for n in numbers_of(launch, parameters) if n.kind == "integer")}
     count = fresh_inputs.write_fresh_inputs(
         launch.buffers, _guessed(part), part.access, same, fresh_inputs.SHARED, avoid=marks
     )

@@ -37,11 +37,13 @@ from hipscope.accordo.reference.prepare import CAPTURED, Prepared, Reference
 from hipscope.accordo.reference.run import ReferenceRun, compare_variable, piece_tolerance
 from hipscope.accordo.replay.background import BackgroundReplays
 from hipscope.accordo.replay.replay import Replay, ReplayRequest, replay
+from hipscope.accordo.trials.fresh_inputs import LOWEST, NOT_FINITE, describe
 from hipscope.accordo.trials.other_launch import NO_SUCH_LAUNCH, as_it_is
 from hipscope.emulator.symbolize import demangle
 
 NOTHING: NDArray[np.float64] = np.zeros(0)  # no double precision
 _MOST_LOOKED_AT = 256 << 20  # bytes
+_INFINITE = (describe(NOT_FINITE), describe(LOWEST))
 
 
 def check_same_results(proof: Proof, plans: Sequence[Plan], replays: BackgroundReplays) -> Rejection | None:
@@ -149,6 +151,17 @@ def _judge(
             different, wide = beside or (different, wide)
             if different and too_few(run, buffer, different):
                 continue
+            if different and not proof.exact and run.label.endswith(_INFINITE):
+                # Which of two infinities cancel, or meet a 0, depends on the order of the operations.
+                without, wider = _compare(proof.reference, run, buffer, result, False, infinite_for_nan=True)
+                if not without:
+                    different, wide = without, wider
+                    _note(
+                        proof,
+                        run,
+                        buffer,
+                        "never held to NaN, for which infinite inputs leave infinity in {}",
+                    )
         if different:
             settings, cancel = proof.reference.settings, proof.run.cancel
             different = but_for_nans(settings, run, buffer, result, different, cancel)
@@ -162,7 +175,8 @@ def _judge(
             found += less_precise(proof, prepared, run, buffer, result)
             found += biased(proof, run, buffer, result)
             if other_zeros(run, buffer, result):
-                _note_zeros(proof, run, buffer)
+                # Zeros count as equal whatever their sign; the verdict tells it.
+                _note(proof, run, buffer, "never held to the signs of zeros, which differ in {}")
     if proof.on("variables"):
         found += _changed_variables(proof, run, result)
     if proof.on("printed") and (said := other_words(run, result)) is not None:
@@ -172,10 +186,9 @@ def _judge(
     return tuple(found), None
 
 
-def _note_zeros(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer) -> None:
-    """Zeros count as equal whatever their sign; the verdict tells it."""
-    name = label(proof.reference.signature, buffer, run.pieces[buffer.index][0])
-    told = f"never held to the signs of zeros, which differ in {name}"
+def _note(proof: Proof, run: ReferenceRun, buffer: CapturedBuffer, what: str) -> None:
+    """Name once what a buffer is not held to."""
+    told = what.format(label(proof.reference.signature, buffer, run.pieces[buffer.index][0]))
     if told not in proof.unproved:
         proof.unproved.append(told)
 
@@ -286,6 +299,8 @@ def _compare(
     result: Replay,
     exact: bool,
     truth: tuple[NDArray[np.float64], NDArray[np.float64] | None] = (NOTHING, None),
+    *,
+    infinite_for_nan: bool = False,
 ) -> tuple[tuple[Mismatch, ...], Errors]:
     """The differences of one buffer; with the `truth`, what is as near to that as the reference is no difference.
 
@@ -316,6 +331,7 @@ def _compare(
             oracle[part] if oracle is not None and known else None,
             rounding[part] if rounding is not None and known else None,
             reference.settings.finite_only,
+            infinite_for_nan,
         )
 
     segments = run.results[buffer.index]

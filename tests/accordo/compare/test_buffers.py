@@ -107,11 +107,13 @@ def compared(
     tolerance: Tolerance = EXACT,
     kind: str = "<f4",
     finite_only: bool = False,
+    infinite_for_nan: bool = False,
 ) -> tuple[Mismatch, ...]:
     element = element_of({"<f4": "float", "<f8": "double", "<f2": "__half"}[kind])
     images = [np.array(v, dtype=kind).tobytes() for v in (before or [0.0] * len(expected), expected, got)]
     mask = np.repeat(np.array(written or [True] * len(expected)), element.size)
-    piece = Piece(Segment(0, len(images[0]), element, 0), tolerance, "`out`", finite_only=finite_only)
+    segment = Segment(0, len(images[0]), element, 0)
+    piece = Piece(segment, tolerance, "`out`", finite_only=finite_only, infinite_for_nan=infinite_for_nan)
     found, _ = compare_buffer(
         (piece,), before=images[0], expected=images[1], got=images[2], written=mask, is_input=False, buffer=0
     )
@@ -144,6 +146,15 @@ def test_what_is_not_finite_is_one_value_where_the_compiler_may_assume_that_ther
         assert compared([was, 1], [now, 1], tolerance=tolerance, finite_only=True) == ()
     assert compared([math.inf, 1], [1e38, 1], tolerance=tolerance, finite_only=True) != ()
     assert compared([1e38, 1], [math.nan, 1], tolerance=tolerance, finite_only=True) != ()
+
+
+def test_only_an_infinity_stands_for_a_nan() -> None:
+    loose = Tolerance(1.0, 1e30)
+    for now in (math.nan, math.inf, -math.inf):
+        assert compared([math.nan, 1], [now, 1], tolerance=loose, infinite_for_nan=True) == ()
+    assert compared([math.nan, 1], [0.0, 1], tolerance=loose, infinite_for_nan=True) != ()
+    assert compared([math.inf, 1], [math.nan, 1], tolerance=loose, infinite_for_nan=True) != ()
+    assert compared([math.inf, 1], [-math.inf, 1], tolerance=loose, infinite_for_nan=True) != ()
 
 
 def test_exact_means_bit_for_bit() -> None:

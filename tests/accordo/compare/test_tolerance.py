@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hipscope.accordo.compare.tolerance import Tolerance, sizes_of_stored
+from hipscope.accordo.compare.tolerance import (
+    Tolerance,
+    UserTolerance,
+    sizes_of_stored,
+    tolerance_for,
+)
+from hipscope.analysis.source.number_types import element_of
 
 
 def test_arrays_side_by_side_do_not_hide_small_numbers() -> None:
@@ -39,3 +45,12 @@ def test_what_is_zero_in_a_member_or_not_finite_leaves_the_relative_part_alone()
     assert sizes_of_stored(np.tile([5.0, 0.0], 100), None, None) == pytest.approx(0.0)
     assert sizes_of_stored(np.full(10, np.nan), None, None) == pytest.approx(0.0)
     assert sizes_of_stored(np.array([np.inf, 3.0, np.nan]), None, None) == pytest.approx(3.0)
+
+
+def test_the_last_places_of_denormals_may_differ_but_not_be_flushed() -> None:
+    least = float(np.float32(1e-45))  # the smallest of 32 bits
+    tolerance = tolerance_for(element_of("float"), lambda: 16 * least)
+    assert tolerance.absolute == 4 * least
+    assert tolerance_for(element_of("float"), lambda: 1.0).absolute == pytest.approx(1e-6)
+    assert tolerance_for(element_of("__half"), lambda: 0.0).absolute == 0.0
+    assert tolerance_for(element_of("float"), lambda: 0.0, user=UserTolerance(0.0)).exact
