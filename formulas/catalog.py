@@ -43,7 +43,7 @@ _SEARCHES = tuple(RewriteEntry(name=name, **row) for name, row in table("searche
 
 
 def rewrites() -> tuple[RewriteEntry, ...]:
-    """All rewrites that give an edit, by group in the order of the page, then by name."""
+    """All rewrites, and advice, by group in the order of the page, then by name."""
     found = [*_SEARCHES]
     for rule in rules():
         about = rule.about

@@ -31,7 +31,7 @@ _PART = re.compile(r"\n+(?=(?:Needs|Assumes|Results|For): )")
 class Rule:
     """A rule: `propose` answers for one kernel, and for a function that a kernel calls where `function` says so.
 
-    `answers` are formulas; `anywhere`: every hot kernel is asked. `searched`: the search
+    `answers` are formulas; `anywhere`: every hot kernel is asked. `advice`: it gives no edit. `searched`: the search
     over a kernel's variants says the same itself. `device`: the host's compiler does not take the text. `any_caller`:
     where it keeps every bit and assumes nothing, nothing changes for any caller, the host included. `approximate`:
     asked only where a project allows less precision. A lower `rank` is asked earlier.
@@ -42,6 +42,7 @@ class Rule:
     propose: Rewriter = field(repr=False)
     answers: tuple[str, ...] = ()
     anywhere: bool = False
+    advice: bool = False
     searched: bool = False
     function: bool = False
     device: bool = False

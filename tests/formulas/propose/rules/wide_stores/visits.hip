@@ -6,7 +6,7 @@
 __global__ void visits(const int* in, int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned char* place, seen[STATES];
-  float sums[40][20] = {0}, first[8] = {};
+  float sums[40][20] = {{0}}, first[8] = {};
   short last[64] = {0};
   for (int round = 0; round < 2; ++round) {
     memset(seen, 0, STATES);
